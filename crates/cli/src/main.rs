@@ -1,0 +1,3 @@
+//! The `sassafras` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! SASS control words: stall, yield, scoreboards, wait masks and reuse flags of every encoding.

@@ -1,0 +1,1 @@
+//! The dependence graph of a region.

@@ -1,0 +1,1 @@
+//! Binary hardware-profile records: encoder, decoder and assembly order.

@@ -1,0 +1,1 @@
+//! One list-scheduling engine; a strategy is a small type that ranks ready nodes.

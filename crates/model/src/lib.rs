@@ -1,0 +1,1 @@
+//! The documented cost model: latency queries, stalls, resource vectors, pipe classes, dual issue.
