@@ -1,0 +1,124 @@
+//! Typed access to the knobs that something reads.
+//!
+//! A knob gets a key here together with its first entry in `used_by`; a test keeps the two in step. Since a [`Key`]
+//! cannot be made elsewhere, a knob that nothing reads is known to be one.
+
+use std::marker::PhantomData;
+
+use crate::value::Value;
+
+/// The typed name of a knob that the project reads.
+#[derive(Debug)]
+pub struct Key<T> {
+    name: &'static str,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T> Key<T> {
+    const fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            value: PhantomData,
+        }
+    }
+
+    /// Name of the knob.
+    pub fn name(self) -> &'static str {
+        self.name
+    }
+}
+
+impl<T> Clone for Key<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Key<T> {}
+
+/// A Rust type that the value of a knob can be read as.
+pub trait Readable: Sized {
+    /// The value, if it is of this type.
+    fn read(value: &Value) -> Option<Self>;
+}
+
+impl Readable for bool {
+    fn read(value: &Value) -> Option<Self> {
+        value.as_bool()
+    }
+}
+
+impl Readable for i64 {
+    fn read(value: &Value) -> Option<Self> {
+        value.as_int()
+    }
+}
+
+impl Readable for f64 {
+    fn read(value: &Value) -> Option<Self> {
+        value.as_float()
+    }
+}
+
+impl Readable for String {
+    fn read(value: &Value) -> Option<Self> {
+        value.as_text().map(str::to_owned)
+    }
+}
+
+macro_rules! keys {
+    ($($(#[$doc:meta])* $key:ident: $type:ty = $name:literal;)*) => {
+        $($(#[$doc])* pub const $key: Key<$type> = Key::new($name);)*
+
+        /// Name of every key with the test whether a kind holds values of its type.
+        #[cfg(test)]
+        const ALL: &[(&str, fn(&Value) -> bool)] =
+            &[$(($name, |value| <$type as Readable>::read(value).is_some())),*];
+    };
+}
+
+keys! {
+    /// Tracks the two halves of a register separately.
+    DUAL_REGISTER_TRACKING: bool = "knob-420";
+    /// Batch size of the default mode, and largest stall of the ILP and ReduceReg modes.
+    BATCH_OR_STALL_CAP: i64 = "knob-805";
+    /// Largest stall of the DynBatch mode.
+    DYNBATCH_STALL_CAP: i64 = "knob-806";
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::registry;
+    use crate::value::Kind;
+
+    #[test]
+    fn keys_and_consumers_agree() {
+        let keys: BTreeSet<&str> = ALL.iter().map(|&(name, _)| name).collect();
+        assert_eq!(keys.len(), ALL.len(), "a knob has two keys");
+        let read: BTreeSet<&str> = registry()
+            .iter()
+            .filter(|knob| !knob.used_by.is_empty())
+            .map(|knob| &*knob.name)
+            .collect();
+        assert_eq!(
+            keys, read,
+            "keys on the left, rows with a consumer on the right"
+        );
+    }
+
+    #[test]
+    fn keys_have_the_type_of_their_knob() {
+        for (name, reads) in ALL {
+            let sample = match &registry().find(name).unwrap().kind {
+                Kind::Bool => Value::Bool(true),
+                Kind::Int(_) => Value::Int(0),
+                Kind::Float(_) => Value::Float(0.0),
+                Kind::Enum(_) | Kind::Text => Value::from(""),
+            };
+            assert!(reads(&sample), "{name}");
+        }
+    }
+}
