@@ -1,1 +1,23 @@
 //! One list-scheduling engine; a strategy is a small type that ranks ready nodes.
+//!
+//! The engine takes a dependence [`Graph`](sassafras_deps::Graph) and [`Resources`] (what every node occupies, and for
+//! how long) and knows nothing of instructions. It repeats one step: among the nodes that may go next, take the one
+//! whose key is largest, say which component of the key decided, and start what that sets free.
+//!
+//! * [`resources`]: units, issue width, demands;
+//! * [`strategy`]: the trait, and [`strategies`], a file each;
+//! * [`engine`]: the engine; O(log n) per pick;
+//! * [`naive`]: an engine that computes everything anew at every pick, its oracle;
+//! * [`timing`]: the cycles that an order takes, the one clock that every order is compared by.
+
+pub mod engine;
+pub mod naive;
+pub mod resources;
+pub mod strategies;
+pub mod strategy;
+pub mod timing;
+
+pub use engine::{Pick, Schedule, Statistics, schedule};
+pub use resources::{Demand, Resources, Unit};
+pub use strategy::{Candidates, Context, Direction, Reason, Strategy};
+pub use timing::{Timing, time};

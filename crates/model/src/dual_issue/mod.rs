@@ -1,0 +1,17 @@
+//! Dual issue: which two instructions may issue together, and whether a function profits from trying.
+//!
+//! Source: latency-model document, section "Dual-Issue Rules" (four conditions and the benefit score); ptxas-scheduling
+//! document, section "Dual-Issue Optimization" (register banks, encoding).
+//!
+//! - [`pairing`]: the six conditions on a pair, each with a named reason when it fails;
+//! - [`matrix`]: which pipes go together, from `data/dual_issue_pipes.csv`;
+//! - [`temperature`]: hot (global, texture) and cold (shared, constant) memory instructions;
+//! - [`benefit`]: the function-level check and score.
+
+pub mod benefit;
+pub mod matrix;
+pub mod pairing;
+pub mod temperature;
+
+#[cfg(test)]
+mod tests;
