@@ -9,6 +9,7 @@
 //!
 //! * [`graph`]: nodes, edges, compressed adjacency both ways;
 //! * [`latency`]: what an edge costs, as a trait over small operand classes;
+//! * [`models`]: the two latency models made from the machine tables;
 //! * [`build`](mod@build): the builder; `fan`, `registers` and `memory` are its tables;
 //! * [`paths`]: heights, depths, slack, critical path; [`cyclic`]: the cyclic critical path of a loop;
 //! * [`reach`]: reachability and transitive reduction;
@@ -22,6 +23,7 @@ mod fan;
 pub mod graph;
 pub mod latency;
 mod memory;
+pub mod models;
 pub mod oracle;
 pub mod paths;
 pub mod reach;

@@ -323,19 +323,19 @@ impl<'a> MeasuredLatencies<'a> {
 
     /// The answer to a question, or `None` when no row speaks of it.
     pub fn lookup(self, query: &MeasuredQuery<'_>) -> Option<Measured<'a>> {
+        // A row that only says "not given" must not hide one that knows, nor a parent's row that does.
+        let answers =
+            |row: &MeasuredRow| row.cycles.is_some() || row.guard == Some(Guard::Scoreboard);
         let rank = |row: &&MeasuredRow| {
             let cycles = row.cycles.map(|Cycles(span)| span.hi());
-            // A row that only says "not given" must not hide one that knows.
-            let answers = row.cycles.is_some() || row.guard == Some(Guard::Scoreboard);
-            (answers, row.specificity(), row.evidence, cycles)
+            (answers(row), row.specificity(), row.evidence, cycles)
         };
-        let row = self.chain().find_map(|arch| {
-            self.table
-                .rows
-                .iter()
-                .filter(|row| row.arch == arch && row.matches(query))
-                .max_by_key(rank)
-        })?;
+        let best = |arch: Option<Arch>| {
+            let rows = self.table.rows.iter();
+            rows.filter(|row| row.arch == arch && row.matches(query)).max_by_key(rank)
+        };
+        let row = (self.chain().filter_map(best).find(|row| answers(row)))
+            .or_else(|| self.chain().find_map(best))?;
         Some(Measured {
             cycles: row.cycles,
             inherited_from: row.arch.filter(|&arch| arch != self.arch),
@@ -377,6 +377,19 @@ impl<'a> MeasuredLatencies<'a> {
             mnemonic,
             mnemonic,
         )?)
+    }
+
+    /// The instruction names in any row that a mnemonic is a form of. Two mnemonics of one category with the same names
+    /// get the same answers to every question.
+    pub fn names_matching(self, mnemonic: &str) -> Vec<&'a str> {
+        let names = self.rows().flat_map(|row| [&row.producer_mnemonic, &row.consumer_mnemonic]);
+        let mut names: Vec<&str> = names
+            .filter_map(|name| name.as_deref())
+            .filter(|name| is_form_of(Some(mnemonic), name))
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     /// What vendor-derived tables needed on this architecture. Not applied anywhere.
