@@ -1,0 +1,8 @@
+//! Independent checkers.
+//!
+//! Nothing here shares code with a scheduler or with the dependence graph: what is checked is derived again, in another
+//! way, from the code alone.
+//!
+//! * [`reorder`]: that a block's new order computes what the old one did.
+
+pub mod reorder;
