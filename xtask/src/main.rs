@@ -1,3 +1,103 @@
-//! Project tasks.
+//! Project tasks, run as `cargo xtask <task>`.
+//!
+//! * [`project`]: where things are, and how cargo is called;
+//! * [`steps`]: running steps one after the other, all of them, with a summary;
+//! * [`tools`]: installing the pinned tools of `tools.toml`;
+//! * [`fuzz`]: building and running fuzz targets on a stable toolchain;
+//! * [`tasks`]: what each task does.
 
-fn main() {}
+mod fuzz;
+mod project;
+mod steps;
+mod tasks;
+mod tools;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use project::Project;
+use std::process::ExitCode;
+
+/// Project tasks of sassafras.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask", max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run every test: unit, integration, file, property and doc tests, and a second of each fuzz target
+    ///
+    /// Installs the pinned NVIDIA tools into target/tools first, which takes python3 with pip and the network once.
+    Test,
+    /// Run everything that must pass before a change goes in: test, formatting, clippy, rustdoc, licences
+    Ci,
+    /// Check licences, bans and sources of all dependencies with cargo-deny (built once, some minutes)
+    Licences,
+    /// Run the long campaigns: every property test with many more cases, then every fuzz target
+    Nightly {
+        /// Cases per property
+        #[arg(long, default_value_t = 20_000)]
+        cases: u32,
+        /// Minutes per fuzz target
+        #[arg(long, default_value_t = 5)]
+        minutes: u32,
+    },
+    /// Run one fuzz target, or all one after the other
+    ///
+    /// Inputs that break something are kept in fuzz/artifacts/TARGET. To run one again:
+    /// cargo xtask fuzz TARGET --input FILE
+    Fuzz {
+        /// The target; all of them without it
+        target: Option<String>,
+        /// How long each target runs
+        #[arg(long, default_value_t = 60)]
+        seconds: u32,
+        /// Run this one input instead
+        #[arg(long, value_name = "FILE", requires = "target")]
+        input: Option<std::path::PathBuf>,
+    },
+    /// Run all benchmarks of the workspace one after the other
+    Bench {
+        /// Passed on to the benchmarks, after `--`
+        #[arg(last = true)]
+        args: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<()> {
+    let project = Project::find()?;
+    match task {
+        Task::Test => tasks::test(&project),
+        Task::Ci => tasks::ci(&project),
+        Task::Licences => tasks::licences(&project),
+        Task::Nightly { cases, minutes } => tasks::nightly(&project, cases, minutes),
+        Task::Fuzz {
+            target,
+            seconds,
+            input,
+        } => fuzz::task(&project, target.as_deref(), seconds, input.as_deref()),
+        Task::Bench { args } => tasks::bench(&project, &args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

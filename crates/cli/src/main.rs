@@ -1,3 +1,53 @@
 //! The `sassafras` command.
+//!
+//! A file per command under `commands/`; `input` reads and recognises files, `output` writes them whole or not at all,
+//! `failure` maps errors to exit statuses.
 
-fn main() {}
+mod commands;
+mod failure;
+mod input;
+mod knobs;
+mod output;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Reschedules NVIDIA GPU code: rebuilds the dependences, schedules them against a model of the machine, checks the
+/// result and says why.
+#[derive(Parser)]
+#[command(version, arg_required_else_help = true, after_help = EXAMPLES)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sassafras schedule                          the built-in sample, before and after
+  sassafras schedule k.sir -o fast.sir        reschedule a text-IR file
+  sassafras deps k.sir --block loop --dot     the dependence graph of a block, for Graphviz
+  sassafras model --arch sm_90                what is known of an architecture
+  sassafras knobs stall                       the knobs whose name or meaning has that word
+
+Exit status: 0 done; 1 the input was understood and something is wrong with it; 2 bad usage or unreadable input.";
+
+#[derive(Subcommand)]
+enum Command {
+    Schedule(commands::schedule::Arguments),
+    Deps(commands::deps::Arguments),
+    Model(commands::model::Arguments),
+    Knobs(commands::knobs::Arguments),
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Schedule(arguments) => commands::schedule::run(&arguments),
+        Command::Deps(arguments) => commands::deps::run(&arguments),
+        Command::Model(arguments) => commands::model::run(&arguments),
+        Command::Knobs(arguments) => commands::knobs::run(&arguments),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failure::report(&error),
+    }
+}

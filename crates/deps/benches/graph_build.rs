@@ -12,14 +12,18 @@ use sassafras_testkit::workloads::Workload;
 
 fn main() {
     let sizes = [10_000, 20_000, 50_000, 100_000];
-    println!("{:>5} {:>9} {:>12} {:>10} {:>8} {:>9}", "code", "size", "inst/s", "bytes/inst", "edges", "joins");
+    println!(
+        "{:>5} {:>9} {:>12} {:>10} {:>8} {:>9}",
+        "code", "size", "inst/s", "bytes/inst", "edges", "joins"
+    );
     for workload in Workload::ALL {
         let make = |n| {
             let f = workload.function(n);
             let block = f.blocks().next().expect("one block");
             (f.block_insts(block).to_vec(), f)
         };
-        let build_one = |(insts, f): &(Vec<_>, _)| build(f, insts, &UnitLatency, BuildOptions::default());
+        let build_one =
+            |(insts, f): &(Vec<_>, _)| build(f, insts, &UnitLatency, BuildOptions::default());
         let scaling = Scaling::measure(workload, &sizes, 15, make, build_one);
         for &n in &sizes {
             let graph = build_one(&make(n));
@@ -32,6 +36,10 @@ fn main() {
                 graph.node_count() - graph.inst_count(),
             );
         }
-        println!("{:>5} exponent 10k..100k: {:.3}", workload.name(), scaling.exponent());
+        println!(
+            "{:>5} exponent 10k..100k: {:.3}",
+            workload.name(),
+            scaling.exponent()
+        );
     }
 }

@@ -22,7 +22,12 @@ pub struct BuildOptions {
 /// Near-linear in the number of operands: tables of last writers and readers per lane, runs per memory region, joins
 /// where many meet many. Longest paths between instructions equal those of the graph with an edge for every pair that
 /// must keep its order ([`crate::oracle`]).
-pub fn build<M: LatencyModel>(f: &Function, insts: &[Inst], model: &M, options: BuildOptions) -> Graph {
+pub fn build<M: LatencyModel>(
+    f: &Function,
+    insts: &[Inst],
+    model: &M,
+    options: BuildOptions,
+) -> Graph {
     let mut walk = Walk {
         f,
         model,
@@ -34,11 +39,18 @@ pub fn build<M: LatencyModel>(f: &Function, insts: &[Inst], model: &M, options: 
     let mut regions = Vec::new();
     let mut open = 0;
     for (i, &inst) in insts.iter().enumerate() {
-        let source = Source { node: i as u32, iteration: 0 };
+        let source = Source {
+            node: i as u32,
+            iteration: 0,
+        };
         walk.instruction(source, inst);
         if walk.fence(source) {
             let at = i as u32;
-            regions.extend([open..at, at..at + 1].into_iter().filter(|r: &Range<u32>| !r.is_empty()));
+            regions.extend(
+                [open..at, at..at + 1]
+                    .into_iter()
+                    .filter(|r: &Range<u32>| !r.is_empty()),
+            );
             open = at + 1;
         }
     }
@@ -48,12 +60,22 @@ pub fn build<M: LatencyModel>(f: &Function, insts: &[Inst], model: &M, options: 
     if options.carried {
         let mut fences = CarriedFences::new(f, insts);
         for (i, &inst) in insts.iter().enumerate() {
-            let source = Source { node: i as u32, iteration: 1 };
+            let source = Source {
+                node: i as u32,
+                iteration: 1,
+            };
             walk.instruction(source, inst);
-            fences.visit(&mut walk.edges, source, f.inst(inst).effects, model.order(OrderKind::Control));
+            fences.visit(
+                &mut walk.edges,
+                source,
+                f.inst(inst).effects,
+                model.order(OrderKind::Control),
+            );
         }
     }
-    let Edges { list, join_places, .. } = walk.edges;
+    let Edges {
+        list, join_places, ..
+    } = walk.edges;
     Graph::new(insts.len() as u32, &join_places, list, regions)
 }
 
@@ -97,11 +119,22 @@ impl Edges {
     /// A new join, made for `consumer`.
     pub fn add_join(&mut self, consumer: Source) -> Source {
         self.join_places.push(consumer.node);
-        Source { node: self.insts + self.join_places.len() as u32 - 1, iteration: consumer.iteration }
+        Source {
+            node: self.insts + self.join_places.len() as u32 - 1,
+            iteration: consumer.iteration,
+        }
     }
 
     /// Adds an edge. Of several with one reason between the same two instructions the longest stays.
-    pub fn add(&mut self, from: Source, to: Source, latency: u16, kind: EdgeKind, from_end: End, to_end: End) {
+    pub fn add(
+        &mut self,
+        from: Source,
+        to: Source,
+        latency: u16,
+        kind: EdgeKind,
+        from_end: End,
+        to_end: End,
+    ) {
         if from == to {
             return;
         }
@@ -114,8 +147,15 @@ impl Edges {
             self.has_succ[from.node as usize] |= !self.at_fence;
             self.follows |= self.last_fence.is_none_or(|fence| from.node > fence);
         }
-        let edge =
-            Edge { from: Node(from.node), to: Node(to.node), latency, kind, distance, from_end, to_end };
+        let edge = Edge {
+            from: Node(from.node),
+            to: Node(to.node),
+            latency,
+            kind,
+            distance,
+            from_end,
+            to_end,
+        };
         if from.node < self.insts {
             let newest = &mut self.newest[from.node as usize];
             if let Some(known) = self.list.get_mut(*newest as usize)
@@ -144,7 +184,14 @@ struct Walk<'a, M> {
 impl<M: LatencyModel> Walk<'_, M> {
     /// Registers, memory and effects of one instruction; reads before writes.
     fn instruction(&mut self, source: Source, inst: Inst) {
-        let Walk { f, model, edges, registers, memory, order } = self;
+        let Walk {
+            f,
+            model,
+            edges,
+            registers,
+            memory,
+            order,
+        } = self;
         edges.follows = false;
         edges.at_fence = Traits::of(f.inst(inst).effects).full;
         f.for_each_read(inst, |lane| {
@@ -157,7 +204,9 @@ impl<M: LatencyModel> Walk<'_, M> {
             traits.soft |= written || !access.reads_constant_memory();
             traits.ordered |= access.flags.contains(AccessFlags::VOLATILE);
         }
-        memory.accesses(edges, registers, source, f.accesses(inst));
+        if traits.soft {
+            memory.accesses(edges, registers, source, f.accesses(inst));
+        }
         let kills = f.kills(inst);
         f.for_each_write(inst, |lane| {
             let class = model.def_class(f, inst, lane);
@@ -173,7 +222,13 @@ impl<M: LatencyModel> Walk<'_, M> {
                 |a, b| model.waw(a, b),
             );
         });
-        order.visit(edges, source, traits, model.order(OrderKind::Barrier), model.order(OrderKind::Order));
+        order.visit(
+            edges,
+            source,
+            traits,
+            model.order(OrderKind::Barrier),
+            model.order(OrderKind::Order),
+        );
     }
 
     /// Control order inside the first iteration, for the instruction just entered. Returns whether nothing moves across
@@ -189,13 +244,27 @@ impl<M: LatencyModel> Walk<'_, M> {
         if let Some(last) = edges.last_fence
             && (!edges.follows || is_fence)
         {
-            edges.add(fence_at(last), source, latency, EdgeKind::Control, End::NONE, End::NONE);
+            edges.add(
+                fence_at(last),
+                source,
+                latency,
+                EdgeKind::Control,
+                End::NONE,
+                End::NONE,
+            );
         }
         if is_fence {
             let first = edges.last_fence.map_or(0, |last| last + 1);
             for node in first..source.node {
                 if !edges.has_succ[node as usize] {
-                    edges.add(fence_at(node), source, latency, EdgeKind::Control, End::NONE, End::NONE);
+                    edges.add(
+                        fence_at(node),
+                        source,
+                        latency,
+                        EdgeKind::Control,
+                        End::NONE,
+                        End::NONE,
+                    );
                 }
             }
             edges.last_fence = Some(source.node);
@@ -238,17 +307,43 @@ struct Order {
 }
 
 impl Order {
-    fn visit(&mut self, edges: &mut Edges, source: Source, traits: Traits, barrier: u16, order: u16) {
-        let Traits { sync, ordered, soft, .. } = traits;
+    fn visit(
+        &mut self,
+        edges: &mut Edges,
+        source: Source,
+        traits: Traits,
+        barrier: u16,
+        order: u16,
+    ) {
+        let Traits {
+            sync,
+            ordered,
+            soft,
+            ..
+        } = traits;
         if !(sync || ordered || soft) {
             return;
         }
         if let Some(last) = self.last_sync {
-            edges.add(last, source, barrier, EdgeKind::Barrier, End::NONE, End::NONE);
+            edges.add(
+                last,
+                source,
+                barrier,
+                EdgeKind::Barrier,
+                End::NONE,
+                End::NONE,
+            );
         }
         if let Some(last) = self.last_ordered {
             if sync {
-                edges.add(last, source, barrier, EdgeKind::Barrier, End::NONE, End::NONE);
+                edges.add(
+                    last,
+                    source,
+                    barrier,
+                    EdgeKind::Barrier,
+                    End::NONE,
+                    End::NONE,
+                );
             }
             if ordered {
                 edges.add(last, source, order, EdgeKind::Order, End::NONE, End::NONE);
@@ -283,7 +378,9 @@ impl CarriedFences {
             let effects = f.inst(insts[i]).effects;
             Traits::of(effects).full && !effects.intersects(Effects::TERMINATOR)
         };
-        let ends = insts.last().is_some_and(|&i| f.inst(i).effects.intersects(Effects::TERMINATOR));
+        let ends = insts
+            .last()
+            .is_some_and(|&i| f.inst(i).effects.intersects(Effects::TERMINATOR));
         CarriedFences {
             first: (0..insts.len()).find(is_fence).map(|i| i as u32),
             last: (0..insts.len()).rev().find(is_fence).map(|i| i as u32),
@@ -293,13 +390,22 @@ impl CarriedFences {
     }
 
     fn visit(&mut self, edges: &mut Edges, source: Source, effects: Effects, latency: u16) {
-        let (Some(first), Some(last)) = (self.first, self.last) else { return };
+        let (Some(first), Some(last)) = (self.first, self.last) else {
+            return;
+        };
         if self.reached_first || effects.intersects(Effects::TERMINATOR) {
             return;
         }
         let mut add = |node| {
             let from = Source { node, iteration: 0 };
-            edges.add(from, source, latency, EdgeKind::Control, End::NONE, End::NONE);
+            edges.add(
+                from,
+                source,
+                latency,
+                EdgeKind::Control,
+                End::NONE,
+                End::NONE,
+            );
         };
         add(last);
         if source.node == first {
@@ -312,7 +418,12 @@ impl CarriedFences {
 fn end(lane: LaneRef) -> End {
     let operand = match lane.role {
         Role::Guard => End::GUARD,
-        Role::Operand(i) | Role::Address(i) => u8::try_from(i).map_or(End::GUARD - 1, |i| i.min(End::GUARD - 1)),
+        Role::Operand(i) | Role::Address(i) => {
+            u8::try_from(i).map_or(End::GUARD - 1, |i| i.min(End::GUARD - 1))
+        }
     };
-    End { operand, part: lane.part }
+    End {
+        operand,
+        part: lane.part,
+    }
 }

@@ -62,7 +62,10 @@ impl End {
     /// The guard of the instruction.
     pub const GUARD: u8 = 254;
     /// No operand: the edge is not about a register.
-    pub const NONE: End = End { operand: 255, part: 0 };
+    pub const NONE: End = End {
+        operand: 255,
+        part: 0,
+    };
 }
 
 /// `to` may start `latency` cycles after `from` started, `distance` iterations later.
@@ -98,8 +101,22 @@ pub struct Graph {
 
 impl Graph {
     /// Sorts edges into adjacency lists. `join_places[j]` is the instruction that join `insts + j` stands just before.
-    pub(crate) fn new(insts: u32, join_places: &[u32], edges: Vec<Edge>, regions: Vec<Range<u32>>) -> Graph {
-        let nodes = insts as usize + join_places.len();
+    pub(crate) fn new(
+        insts: u32,
+        join_places: &[u32],
+        edges: Vec<Edge>,
+        regions: Vec<Range<u32>>,
+    ) -> Graph {
+        Graph::sorted(insts, edges, merge_joins(insts, join_places), regions)
+    }
+
+    fn sorted(
+        insts: u32,
+        edges: Vec<Edge>,
+        topological: Vec<Node>,
+        regions: Vec<Range<u32>>,
+    ) -> Graph {
+        let nodes = topological.len();
         let succ_start = bucket_starts(nodes, edges.iter().map(|e| e.from));
         let mut next = succ_start.clone();
         let mut order = vec![0u32; edges.len()];
@@ -117,8 +134,27 @@ impl Graph {
             pred_edges[*slot as usize] = i as u32;
             *slot += 1;
         }
-        let topological = merge_joins(insts, join_places);
-        Graph { insts, edges, succ_start, pred_start, pred_edges, topological, regions }
+        Graph {
+            insts,
+            edges,
+            succ_start,
+            pred_start,
+            pred_edges,
+            topological,
+            regions,
+        }
+    }
+
+    /// The same nodes with only these edges (positions in [`Graph::edges`]).
+    #[must_use]
+    pub fn with_edges(&self, kept: &[u32]) -> Graph {
+        let edges = kept.iter().map(|&e| self.edges[e as usize]).collect();
+        Graph::sorted(
+            self.insts,
+            edges,
+            self.topological.clone(),
+            self.regions.clone(),
+        )
     }
 
     /// How many instructions the region has; they are the nodes from 0 on.
@@ -148,13 +184,17 @@ impl Graph {
 
     /// The edges that leave a node.
     pub fn succs(&self, node: Node) -> &[Edge] {
-        &self.edges[self.succ_start[node.index()] as usize..self.succ_start[node.index() + 1] as usize]
+        &self.edges
+            [self.succ_start[node.index()] as usize..self.succ_start[node.index() + 1] as usize]
     }
 
     /// The edges that enter a node.
     pub fn preds(&self, node: Node) -> impl ExactSizeIterator<Item = &Edge> {
-        let range = self.pred_start[node.index()] as usize..self.pred_start[node.index() + 1] as usize;
-        self.pred_edges[range].iter().map(|&i| &self.edges[i as usize])
+        let range =
+            self.pred_start[node.index()] as usize..self.pred_start[node.index() + 1] as usize;
+        self.pred_edges[range]
+            .iter()
+            .map(|&i| &self.edges[i as usize])
     }
 
     /// The edges that leave a node inside one iteration.
@@ -202,8 +242,11 @@ fn bucket_starts(nodes: usize, ends: impl Iterator<Item = Node>) -> Vec<u32> {
 
 /// Program order with every join just before the instruction that it was made for.
 fn merge_joins(insts: u32, join_places: &[u32]) -> Vec<Node> {
-    let mut joins: Vec<(u32, Node)> =
-        join_places.iter().enumerate().map(|(j, &before)| (before, Node(insts + j as u32))).collect();
+    let mut joins: Vec<(u32, Node)> = join_places
+        .iter()
+        .enumerate()
+        .map(|(j, &before)| (before, Node(insts + j as u32)))
+        .collect();
     // Stable by place: a join that feeds another one was made before it.
     joins.sort_by_key(|&(before, _)| before);
     let mut order = Vec::with_capacity(insts as usize + joins.len());

@@ -32,7 +32,11 @@ impl Reachability {
         let nodes = graph.node_count();
         let bytes = nodes.saturating_mul(nodes.div_ceil(8));
         if bytes > Self::LIMIT {
-            return Err(TooLarge { nodes, bytes, limit: Self::LIMIT });
+            return Err(TooLarge {
+                nodes,
+                bytes,
+                limit: Self::LIMIT,
+            });
         }
         let mut rows = vec![FixedBitSet::with_capacity(nodes); nodes];
         for &node in graph.topological().iter().rev() {
@@ -72,7 +76,11 @@ pub fn reduced_edges(graph: &Graph) -> Vec<u32> {
     for node in (0..n as u32).map(Node) {
         let edges = graph.succs(node);
         let here = place[node.index()];
-        let furthest = edges.iter().filter(|e| e.distance == 0).map(|e| place[e.to.index()]).max();
+        let furthest = edges
+            .iter()
+            .filter(|e| e.distance == 0)
+            .map(|e| place[e.to.index()])
+            .max();
         longest[here as usize] = 0;
         stamp[here as usize] = node.0;
         for at in here..=furthest.unwrap_or(here) {

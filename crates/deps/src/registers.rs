@@ -91,8 +91,23 @@ impl Registers {
         raw: impl Fn(u16, u16) -> u16,
     ) {
         let row = row as usize;
-        self.connect(edges, self.rows[row].writers, reader, class, end, EdgeKind::Raw, raw, false);
-        push(&mut self.arena, &mut self.rows[row].readers, reader, class, end);
+        self.connect(
+            edges,
+            self.rows[row].writers,
+            reader,
+            class,
+            end,
+            EdgeKind::Raw,
+            raw,
+            false,
+        );
+        push(
+            &mut self.arena,
+            &mut self.rows[row].readers,
+            reader,
+            class,
+            end,
+        );
     }
 
     /// Makes a writer wait for the reads and writes before it, and remembers it. A killing write ends the row's lists.
@@ -109,22 +124,56 @@ impl Registers {
         waw: impl Fn(u16, u16) -> u16,
     ) {
         let row = row as usize;
-        let Row { writers, readers, .. } = self.rows[row];
-        self.connect(edges, readers, writer, class, end, EdgeKind::War, war, kills);
-        self.connect(edges, writers, writer, class, end, EdgeKind::Waw, waw, kills);
+        let Row {
+            writers, readers, ..
+        } = self.rows[row];
+        self.connect(
+            edges,
+            readers,
+            writer,
+            class,
+            end,
+            EdgeKind::War,
+            war,
+            kills,
+        );
+        self.connect(
+            edges,
+            writers,
+            writer,
+            class,
+            end,
+            EdgeKind::Waw,
+            waw,
+            kills,
+        );
         if kills {
             self.rows[row] = new_row(&mut self.ids);
             // What the instruction itself read stays: the next write waits for that read too.
             let mut at = readers.head;
             while at != NIL && self.arena[at as usize].source == writer {
-                let Entry { class, end, next, .. } = self.arena[at as usize];
-                push(&mut self.arena, &mut self.rows[row].readers, writer, class, end);
+                let Entry {
+                    class, end, next, ..
+                } = self.arena[at as usize];
+                push(
+                    &mut self.arena,
+                    &mut self.rows[row].readers,
+                    writer,
+                    class,
+                    end,
+                );
                 at = next;
             }
         }
         self.ids += 1;
         self.rows[row].value = self.ids;
-        push(&mut self.arena, &mut self.rows[row].writers, writer, class, end);
+        push(
+            &mut self.arena,
+            &mut self.rows[row].writers,
+            writer,
+            class,
+            end,
+        );
     }
 
     /// Edges from a list to a consumer: one per entry when the list is short or ends here, through a join otherwise.
@@ -146,7 +195,14 @@ impl Registers {
                 let entry = self.arena[at as usize];
                 // What an instruction read it may overwrite itself.
                 if entry.source != consumer {
-                    edges.add(entry.source, consumer, cost(entry.class, class), kind, entry.end, end);
+                    edges.add(
+                        entry.source,
+                        consumer,
+                        cost(entry.class, class),
+                        kind,
+                        entry.end,
+                        end,
+                    );
                 }
                 at = entry.next;
             }
@@ -168,7 +224,14 @@ impl Registers {
             let newest = at;
             while at != covered {
                 let entry = self.arena[at as usize];
-                edges.add(entry.source, fresh, cost(entry.class, class), kind, entry.end, End::NONE);
+                edges.add(
+                    entry.source,
+                    fresh,
+                    cost(entry.class, class),
+                    kind,
+                    entry.end,
+                    End::NONE,
+                );
                 at = entry.next;
             }
             self.joins.insert((list.id, kind, class), (fresh, newest));
@@ -182,12 +245,25 @@ impl Registers {
 
 fn new_row(ids: &mut u32) -> Row {
     *ids += 2;
-    let list = |id| List { head: NIL, len: 0, id };
-    Row { writers: list(*ids - 1), readers: list(*ids), value: *ids }
+    let list = |id| List {
+        head: NIL,
+        len: 0,
+        id,
+    };
+    Row {
+        writers: list(*ids - 1),
+        readers: list(*ids),
+        value: *ids,
+    }
 }
 
 fn push(arena: &mut Vec<Entry>, list: &mut List, source: Source, class: u16, end: End) {
-    arena.push(Entry { source, class, end, next: list.head });
+    arena.push(Entry {
+        source,
+        class,
+        end,
+        next: list.head,
+    });
     list.head = arena.len() as u32 - 1;
     list.len += 1;
 }

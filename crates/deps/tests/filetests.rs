@@ -14,7 +14,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    sassafras_testkit::filetest::main(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests"), run)
+    sassafras_testkit::filetest::main(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests"),
+        run,
+    )
 }
 
 fn run(directive: &str, source: &str) -> Result<String> {
@@ -27,15 +30,19 @@ fn run(directive: &str, source: &str) -> Result<String> {
     for f in &module.functions {
         let insts = f.block_insts(f.blocks().next().context("no block")?);
         let arch: Arch = f.arch.parse()?;
-        let options = BuildOptions { carried: words.contains(&"carried") };
+        let options = BuildOptions {
+            carried: words.contains(&"carried"),
+        };
         let graph = match words.last() {
-            Some(&"documented") => build(f, insts, &Documented::new(f, arch), options),
-            Some(&"measured") => build(f, insts, &Measured::new(f, arch), options),
+            Some(&"documented") => build(f, insts, &Documented::new(f, arch, None), options),
+            Some(&"measured") => build(f, insts, &Measured::new(f, arch, None), options),
             _ => build(f, insts, &UnitLatency, options),
         };
         match words[0] {
             "edges" => print_edges(&graph, &mut out)?,
-            "dot" => out += &export::dot(&graph, &f.name, |n| text::print_inst(f, insts[n.index()])),
+            "dot" => {
+                out += &export::dot(&graph, &f.name, |n| text::print_inst(f, insts[n.index()]))
+            }
             "recurrence" => print_recurrence(f, &graph, &mut out)?,
             other => bail!("no such directive: {other}"),
         }
@@ -55,7 +62,11 @@ fn print_recurrence(f: &Function, graph: &Graph, out: &mut String) -> Result<()>
     match critical_recurrence(graph) {
         None => writeln!(out, "{}: none", f.name)?,
         Some(r) => {
-            writeln!(out, "{}: {} cycles over {} iterations", f.name, r.latency, r.distance)?;
+            writeln!(
+                out,
+                "{}: {} cycles over {} iterations",
+                f.name, r.latency, r.distance
+            )?;
             for &e in &r.circuit {
                 writeln!(out, "  {}", show(graph, &graph.edges()[e as usize]))?;
             }
@@ -65,7 +76,19 @@ fn print_recurrence(f: &Function, graph: &Graph, out: &mut String) -> Result<()>
 }
 
 fn show(graph: &Graph, e: &Edge) -> String {
-    let node = |n| if graph.is_join(n) { format!("join{}", n.index() - graph.inst_count()) } else { n.0.to_string() };
+    let node = |n| {
+        if graph.is_join(n) {
+            format!("join{}", n.index() - graph.inst_count())
+        } else {
+            n.0.to_string()
+        }
+    };
     let distance = if e.distance > 0 { " carried" } else { "" };
-    format!("{} -> {} {} {}{distance}", node(e.from), node(e.to), e.kind.name(), e.latency)
+    format!(
+        "{} -> {} {} {}{distance}",
+        node(e.from),
+        node(e.to),
+        e.kind.name(),
+        e.latency
+    )
 }

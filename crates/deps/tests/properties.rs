@@ -17,7 +17,9 @@ struct Uneven {
 
 impl Uneven {
     fn number(&self, parts: &[u64], below: u64) -> u16 {
-        let mixed = parts.iter().fold(self.seed, |h, p| Rng::new(h ^ p).next_u64());
+        let mixed = parts
+            .iter()
+            .fold(self.seed, |h, p| Rng::new(h ^ p).next_u64());
         (mixed % below) as u16
     }
 }
@@ -61,10 +63,20 @@ fn check_closures(seed: u64, insts: usize, carried: bool) -> Result<(), TestCase
     let (f, insts, model) = random(seed, insts);
     let options = BuildOptions { carried };
     let graph = build(&f, &insts, &model, options);
-    let (fast, slow) = (oracle::closure_of(&graph), oracle::closure(&f, &insts, &model, options));
+    let (fast, slow) = (
+        oracle::closure_of(&graph),
+        oracle::closure(&f, &insts, &model, options),
+    );
     for (i, row) in slow.iter().enumerate() {
         for (j, &expected) in row.iter().enumerate() {
-            prop_assert_eq!(fast[i][j], expected, "path {} -> {} of {}", i, j, insts.len());
+            prop_assert_eq!(
+                fast[i][j],
+                expected,
+                "path {} -> {} of {}",
+                i,
+                j,
+                insts.len()
+            );
         }
     }
     Ok(())
@@ -205,7 +217,12 @@ fn node_closure(graph: &Graph, edges: &[u32]) -> Vec<Vec<i64>> {
 /// from `a` to `b` that crosses `k` iteration borders.
 fn largest_ratio_by_karp(graph: &Graph) -> Option<(u64, u64)> {
     let n = graph.node_count();
-    let here = node_closure(graph, &(0..graph.edges().len() as u32).filter(|&e| graph.edges()[e as usize].distance == 0).collect::<Vec<_>>());
+    let here = node_closure(
+        graph,
+        &(0..graph.edges().len() as u32)
+            .filter(|&e| graph.edges()[e as usize].distance == 0)
+            .collect::<Vec<_>>(),
+    );
     let mut step = vec![vec![NONE; n]; n];
     for e in graph.edges().iter().filter(|e| e.distance == 1) {
         for a in 0..n {
@@ -214,7 +231,8 @@ fn largest_ratio_by_karp(graph: &Graph) -> Option<(u64, u64)> {
             }
             for b in 0..n {
                 if here[e.to.index()][b] != NONE {
-                    let length = here[a][e.from.index()] + i64::from(e.latency) + here[e.to.index()][b];
+                    let length =
+                        here[a][e.from.index()] + i64::from(e.latency) + here[e.to.index()][b];
                     step[a][b] = step[a][b].max(length);
                 }
             }

@@ -28,8 +28,11 @@ pub struct ValueTooLarge {
 /// First class of the newer categories; those below exist since Volta (latency-model, opcode-to-class mapping).
 const FIRST_NEWER_CLASS: u16 = 256;
 
-/// The tables whose pairing masks of the first two pipes are printed as all zero (latency-model, pipe compatibility).
-const NO_DUAL_ISSUE: [std::ops::RangeInclusive<u16>; 2] = [80..=89, 100..=109];
+/// Whether the table's pairing masks of the first two pipes are printed as all zero: sm_8x and sm_10x (latency-model, pipe
+/// compatibility).
+fn pairing_is_zero(arch: Arch) -> bool {
+    matches!(arch.number(), Some(80..=89)) || arch.is_sm_10x()
+}
 
 impl Profile {
     /// The profile of `arch`: every documented class, its sections named after the table layers, and a standard entry
@@ -42,12 +45,9 @@ impl Profile {
             };
             profile.inherited_from = profile.inherited_from.or(class.costs(arch).inherited_from);
             let entry = hw_latency_entry(arch, class.id).map(LatencyEntry::from);
-            let no_dual_issue = arch
-                .number()
-                .is_some_and(|sm| NO_DUAL_ISSUE.iter().any(|range| range.contains(&sm)));
             let dual_issue = match &entry {
                 Some(entry) => Some(entry.dual_issue_flags()),
-                None => no_dual_issue.then_some(0),
+                None => pairing_is_zero(arch).then_some(0),
             };
             profile.classes.insert(
                 class.id,

@@ -89,7 +89,13 @@ pub trait Strategy {
 
 /// The reason that a key beats the next best one.
 pub(crate) fn reason<S: Strategy>(chosen: &S::Key, next: Option<&S::Key>) -> Reason {
-    let Some(next) = next else { return Reason::OnlyChoice };
-    let differs = chosen.as_ref().iter().zip(next.as_ref()).position(|(a, b)| a != b);
+    let Some(next) = next else {
+        return Reason::OnlyChoice;
+    };
+    let differs = chosen
+        .as_ref()
+        .iter()
+        .zip(next.as_ref())
+        .position(|(a, b)| a != b);
     differs.map_or(Reason::SourceOrder, |i| Reason::Component(S::COMPONENTS[i]))
 }

@@ -110,6 +110,13 @@ impl Arch {
         std::iter::successors(self.info().parent, |arch| arch.info().parent).collect()
     }
 
+    /// Whether it belongs to the generation the document calls sm_10x: built from an sm_100 or sm_103 layer. sm_110 does,
+    /// being the newer number of sm_101.
+    pub fn is_sm_10x(self) -> bool {
+        let mut layers = self.info().layers.iter();
+        layers.any(|layer| layer.name.starts_with("sm_10"))
+    }
+
     /// The name's form alone, whether or not a table has it.
     fn parse_form(name: &str) -> Result<Self, ArchError> {
         let malformed = || ArchError::Malformed(name.chars().take(40).collect());

@@ -1,7 +1,11 @@
 //! Goal: the conditions under which an opcode takes another scheduling class, and the facts they are tested on.
 //!
 //! Source: latency-model document, notes of the opcode-to-class tables. A condition is a conjunction of [`Atom`]s; the
-//! empty conjunction, written `default`, always holds. Text form: `wide`, `fp_width=3|5`, `mercury&split=2`.
+//! empty conjunction, written `default`, always holds. Text form: `wide`, `type=19`, `mercury&split=2`.
+//!
+//! The integer notes print numbers behind the floating-point width ("FP-width 3,5", "FP-width 4", "Wide opcode 6").
+//! Each is the opcode number of its row, or of another row with the same class, so they are read as the opcodes of one
+//! shared case and not as width codes: the width is a yes/no fact.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,8 +19,8 @@ pub struct Conditions {
     pub wide: bool,
     /// The Mercury encoder is in use.
     pub mercury: bool,
-    /// Floating-point width code, if the operation has one.
-    pub fp_width: Option<u8>,
+    /// A floating-point width.
+    pub fp_width: bool,
     /// Data type code.
     pub data_type: Option<u8>,
     /// The tested flag (guard or flag operand) is set.
@@ -33,21 +37,17 @@ pub struct Conditions {
     pub variant: u8,
     /// Version of the operation.
     pub version: Option<u8>,
-    /// Opcode number of the wide form.
-    pub wide_opcode: Option<u8>,
 }
 
 /// One test on [`Conditions`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Atom {
     /// The data type is wide.
     Wide,
     /// The Mercury encoder is in use.
     Mercury,
-    /// A floating-point width is given.
+    /// The width is a floating-point one.
     FpWidth,
-    /// The floating-point width is one of these.
-    FpWidthIn(Vec<u8>),
     /// The data type code.
     Type(u8),
     /// The flag is set.
@@ -66,8 +66,6 @@ pub enum Atom {
     Variant(u8),
     /// A version is given and it is another one.
     NotVersion(u8),
-    /// The wide form's opcode number.
-    WideOpcode(u8),
 }
 
 impl Atom {
@@ -75,8 +73,7 @@ impl Atom {
         match self {
             Self::Wide => facts.wide,
             Self::Mercury => facts.mercury,
-            Self::FpWidth => facts.fp_width.is_some(),
-            Self::FpWidthIn(widths) => facts.fp_width.is_some_and(|width| widths.contains(&width)),
+            Self::FpWidth => facts.fp_width,
             Self::Type(code) => facts.data_type == Some(*code),
             Self::FlagSet => facts.flag,
             Self::FlagClear => !facts.flag,
@@ -86,7 +83,6 @@ impl Atom {
             Self::Split(n) => facts.split == *n,
             Self::Variant(n) => facts.variant == *n,
             Self::NotVersion(n) => facts.version.is_some_and(|version| version != *n),
-            Self::WideOpcode(opcode) => facts.wide && facts.wide_opcode == Some(*opcode),
         }
     }
 }
@@ -97,10 +93,6 @@ impl fmt::Display for Atom {
             Self::Wide => f.write_str("wide"),
             Self::Mercury => f.write_str("mercury"),
             Self::FpWidth => f.write_str("fp_width"),
-            Self::FpWidthIn(widths) => {
-                let widths: Vec<_> = widths.iter().map(u8::to_string).collect();
-                write!(f, "fp_width={}", widths.join("|"))
-            }
             Self::Type(n) => write!(f, "type={n}"),
             Self::FlagSet => f.write_str("flag_set"),
             Self::FlagClear => f.write_str("flag_clear"),
@@ -110,7 +102,6 @@ impl fmt::Display for Atom {
             Self::Split(n) => write!(f, "split={n}"),
             Self::Variant(n) => write!(f, "variant={n}"),
             Self::NotVersion(n) => write!(f, "not_version={n}"),
-            Self::WideOpcode(n) => write!(f, "wide_opcode={n}"),
         }
     }
 }
@@ -138,9 +129,6 @@ impl FromStr for Atom {
             };
         };
         match name {
-            "fp_width" => Ok(Self::FpWidthIn(
-                value.split('|').map(number).collect::<Result<_, _>>()?,
-            )),
             "type" => number(value).map(Self::Type),
             "memory" => number(value).map(Self::Memory),
             "reg_class" => number(value).map(Self::RegClass),
@@ -149,7 +137,6 @@ impl FromStr for Atom {
             "split" => number(value).map(Self::Split),
             "variant" => number(value).map(Self::Variant),
             "not_version" => number(value).map(Self::NotVersion),
-            "wide_opcode" => number(value).map(Self::WideOpcode),
             _ => Err(error()),
         }
     }

@@ -74,7 +74,7 @@ pub use rule::{
 pub use span::{Cost, Cycles, Span};
 pub use unit::{
     CharCode, Ipc, Pipe, RESOURCE_FLAGS_OFFSET, RESOURCE_SLOT_SIZE, Rate, Unit, UnitInfo, UnitName,
-    char_codes, class_for_unit_name, unit_names,
+    char_code, char_codes, class_for_unit_name, unit_names,
 };
 pub use view::{ArchView, view};
 pub use warp::{

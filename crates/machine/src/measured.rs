@@ -332,7 +332,8 @@ impl<'a> MeasuredLatencies<'a> {
         };
         let best = |arch: Option<Arch>| {
             let rows = self.table.rows.iter();
-            rows.filter(|row| row.arch == arch && row.matches(query)).max_by_key(rank)
+            rows.filter(|row| row.arch == arch && row.matches(query))
+                .max_by_key(rank)
         };
         let row = (self.chain().filter_map(best).find(|row| answers(row)))
             .or_else(|| self.chain().find_map(best))?;
@@ -382,7 +383,9 @@ impl<'a> MeasuredLatencies<'a> {
     /// The instruction names in any row that a mnemonic is a form of. Two mnemonics of one category with the same names
     /// get the same answers to every question.
     pub fn names_matching(self, mnemonic: &str) -> Vec<&'a str> {
-        let names = self.rows().flat_map(|row| [&row.producer_mnemonic, &row.consumer_mnemonic]);
+        let names = self
+            .rows()
+            .flat_map(|row| [&row.producer_mnemonic, &row.consumer_mnemonic]);
         let mut names: Vec<&str> = names
             .filter_map(|name| name.as_deref())
             .filter(|name| is_form_of(Some(mnemonic), name))

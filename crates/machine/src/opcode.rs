@@ -44,7 +44,7 @@ pub struct OpcodeEntry {
     pub ori: OriOpcode,
     /// Mnemonic as printed, e.g. `LD (generic)`.
     pub mnemonic: String,
-    /// The unit printed over the table; `None` for collectives, where none is.
+    /// The unit printed over the table or in the note; `None` for collectives, where none is.
     pub unit: Option<Unit>,
     /// The class column as printed.
     pub printed_class: String,

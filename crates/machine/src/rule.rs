@@ -55,9 +55,9 @@ impl RuleOrigin {
     pub fn reason(self) -> Option<&'static str> {
         match self {
             Self::Printed | Self::PrintedFor(_) => None,
-            Self::ClassTable => {
-                Some("the document prints only latency and throughput for this class")
-            }
+            Self::ClassTable => Some(
+                "no rule is printed: latency and throughput are the class table's, where it has them",
+            ),
         }
     }
 }

@@ -1,16 +1,18 @@
 //! Goal: everything the tables say about one architecture, ready to be written as JSON.
 //!
-//! The shape is versioned by [`SCHEMA`]. A latency is a number, `{"min", "max"}`, or null with a reason beside it.
+//! The shape is versioned by [`SCHEMA`]. A latency is a number, `{"min", "max"}`, or null. A null number has its reason
+//! beside it.
 
 use serde::Serialize;
 
 use crate::mnemonic::{Via, examples};
 use crate::{
-    Alias, Arch, ArchWarpProfile, ClassEntry, ClassId, ClassRef, ClassTable, Constant, Cost,
-    Cycles, DependenceRule, EncodingRow, InstructionEncoding, IssueWidth, LatencyIndex, Layer,
+    Alias, Arch, CharCode, ClassEntry, ClassId, ClassRef, ClassTable, Constant, Cost, Cycles,
+    DependenceRule, EncodingRow, InstructionEncoding, IssueWidth, LatencyIndex, Layer,
     MeasuredLatencies, MeasuredRow, MemorySpace, OpcodeEntry, OpcodeGroup, OriOpcode, RegisterFile,
-    Span, Unit, UnitInfo, Variant, WarpProfile, constants, dependence_rule, issue_widths,
-    memory_spaces, opcodes, pipe_flag_rows, pipe_mask_rows, sub_class_rows,
+    Span, SubArchVariant, Unit, UnitInfo, UnitName, Variant, WarpProfile, char_codes, constants,
+    dependence_rule, issue_widths, memory_spaces, opcodes, pipe_flag_rows, pipe_mask_rows,
+    sub_arch_variants, sub_class_rows, unit_for_mnemonic, unit_names,
 };
 
 /// Version of the shape.
@@ -51,8 +53,14 @@ pub struct ArchView {
     pub opcodes: Vec<OpcodeView>,
     /// Functional units.
     pub units: Vec<UnitView>,
-    /// Warp profile; null for the fallback.
-    pub warp_profile: Option<ArchWarpProfile>,
+    /// Classes by opcode number and unit name.
+    pub unit_names: &'static [UnitName],
+    /// Functional units by character code.
+    pub char_codes: &'static [CharCode],
+    /// Warp profile.
+    pub warp_profile: WarpView,
+    /// Variant codes of every printed SM id.
+    pub sub_arch_variants: &'static [SubArchVariant],
     /// Issue width by scheduling mode.
     pub issue_widths: &'static [IssueWidth],
     /// Memory spaces.
@@ -74,12 +82,18 @@ pub struct ClassView {
     pub id: ClassId,
     /// The pipe as printed, else the unit of the opcode table it appears in.
     pub unit: Option<&'static str>,
+    /// Why there is no unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit_reason: Option<&'static str>,
     /// Documented latency.
     pub latency: Option<Cost>,
     /// Documented inverse throughput.
     pub throughput_inv: Option<Cost>,
     /// Index into the latency table.
     pub latency_index: Option<LatencyIndex>,
+    /// Why there is no index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_index_reason: Option<&'static str>,
     /// Names that can take this class.
     pub opcodes: Vec<&'static str>,
     /// What it is for.
@@ -101,6 +115,9 @@ pub struct ClassView {
     pub reason: Option<&'static str>,
     /// The dependence rule.
     pub rule: Option<DependenceRule>,
+    /// Why fields of the rule are null.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule_reason: Option<&'static str>,
     /// Where it comes from.
     pub source: &'static str,
 }
@@ -110,18 +127,26 @@ pub struct ClassView {
 pub struct OpcodeView {
     /// Name as printed.
     pub name: &'static str,
+    /// Instruction names it answers to; none where only a description is printed.
+    pub names: Vec<&'static str>,
     /// Class by default; null when dynamic.
     pub class: Option<ClassId>,
     /// Latency index by default.
     pub latency_index: Option<LatencyIndex>,
+    /// Why there is no index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_index_reason: Option<&'static str>,
     /// Opcode number.
     pub ori: Option<OriOpcode>,
     /// Opcode table.
     pub table: Option<OpcodeGroup>,
-    /// Functional unit index.
+    /// Index of the unit printed for its opcode table.
     pub pipe: Option<usize>,
-    /// Functional unit.
+    /// Functional unit: that one, else the one the unit table lists the name under.
     pub unit: Option<Unit>,
+    /// Why there is no unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit_reason: Option<&'static str>,
     /// How the name and the class were brought together.
     pub via: Via,
     /// First SM number that has it, where printed.
@@ -150,6 +175,23 @@ pub struct UnitView {
     pub delta_offset: usize,
 }
 
+/// Warps and dispatch slots; all null for the fallback, which has no SM id.
+#[derive(Debug, Clone, Serialize)]
+pub struct WarpView {
+    /// Warps per SM, as the document counts them.
+    pub warps: Option<u16>,
+    /// Dispatch slots.
+    pub dispatch_slots: Option<u16>,
+    /// The internal SM id, where one is printed.
+    pub sm_id: Option<u32>,
+    /// The variant code of that id.
+    pub variant: Option<u8>,
+    /// Why the row and the id are what they are, or missing.
+    pub reason: Option<&'static str>,
+    /// The printed row.
+    pub range: Option<&'static WarpProfile>,
+}
+
 /// The encodings inside a scheduling descriptor.
 #[derive(Debug, Clone, Serialize)]
 pub struct Encodings {
@@ -170,6 +212,8 @@ pub struct MeasuredView {
     /// Whose row it is, when not the architecture's own.
     pub inherited_from: Option<Arch>,
 }
+
+const NO_UNIT: &str = "no table prints a counted unit for it";
 
 /// Everything about one architecture.
 pub fn view(arch: Arch) -> ArchView {
@@ -197,7 +241,10 @@ pub fn view(arch: Arch) -> ArchView {
             .collect(),
         opcodes: opcode_views(),
         units: Unit::ALL.iter().map(|&unit| unit_view(unit)).collect(),
-        warp_profile: WarpProfile::for_arch(arch),
+        unit_names: unit_names(),
+        char_codes: char_codes(),
+        warp_profile: warp_view(arch),
+        sub_arch_variants: sub_arch_variants(),
         issue_widths: issue_widths(),
         memory_spaces: memory_spaces(),
         encodings: Encodings {
@@ -220,15 +267,17 @@ pub fn view(arch: Arch) -> ArchView {
 fn class_view(arch: Arch, entry: &'static ClassEntry) -> ClassView {
     let costs = entry.costs(arch);
     let (first, last) = entry.printed_row;
+    let rule = dependence_rule(arch, entry.id);
+    let unit = entry.pipe.map(|pipe| pipe.name());
+    let unit = unit.or(entry.unit.map(Unit::name));
     ClassView {
         id: entry.id,
-        unit: entry
-            .pipe
-            .map(|pipe| pipe.name())
-            .or(entry.unit.map(Unit::name)),
+        unit,
+        unit_reason: unit.is_none().then_some(NO_UNIT),
         latency: costs.latency,
         throughput_inv: costs.throughput_inv,
         latency_index: entry.latency_index,
+        latency_index_reason: index_reason(Some(entry.id), entry.latency_index),
         opcodes: names_of_class(entry.id),
         description: &entry.description,
         row: if first == last {
@@ -241,18 +290,31 @@ fn class_view(arch: Arch, entry: &'static ClassEntry) -> ClassView {
         inferred: costs.inferred,
         note: entry.note.as_deref(),
         reason: costs.reason,
-        rule: dependence_rule(arch, entry.id),
+        rule_reason: rule.and_then(|rule| rule.origin.reason()),
+        rule,
         source: &entry.source,
     }
 }
 
-/// Opcode rows, their named aliases and the examples that can take a class, each name once.
+/// Why a class has no latency index; the dynamic class needs none.
+fn index_reason(class: Option<ClassId>, index: Option<LatencyIndex>) -> Option<&'static str> {
+    match (class, index) {
+        (_, Some(_)) => None,
+        (None | Some(ClassId::DYNAMIC), None) => {
+            Some("the dynamic cost model has no row in the latency table")
+        }
+        (Some(_), None) => Some("nine bits cannot hold the class and no override is printed"),
+    }
+}
+
+/// Opcode rows, their named aliases and the examples that can take a class, each name once. The sentinel's are those
+/// without a class of their own.
 fn names_of_class(class: ClassId) -> Vec<&'static str> {
     let takes = |entry: &&OpcodeEntry| {
         entry
             .variants
             .iter()
-            .any(|variant| variant.class == Some(class))
+            .any(|variant| variant.class.unwrap_or(ClassId::DYNAMIC) == class)
     };
     let mut out: Vec<&'static str> = Vec::new();
     for entry in opcodes().iter().filter(takes) {
@@ -282,6 +344,7 @@ fn opcode_views() -> Vec<OpcodeView> {
         for alias in &entry.aliases {
             if let Some(name) = &alias.name {
                 out.push(OpcodeView {
+                    names: vec![name],
                     ori: alias.ori,
                     aliases: &[],
                     ..opcode_view(entry, name, Via::Alias)
@@ -291,16 +354,20 @@ fn opcode_views() -> Vec<OpcodeView> {
     }
     for example in examples() {
         out.extend(example.class.iter().map(|class| {
+            let entry = ClassTable::documented().get(class);
+            let latency_index = entry.and_then(|entry| entry.latency_index);
+            let unit = unit_for_mnemonic(&example.mnemonic).or(entry.and_then(|entry| entry.unit));
             OpcodeView {
                 name: &example.mnemonic,
+                names: vec![&example.mnemonic],
                 class: Some(class),
-                latency_index: ClassTable::documented()
-                    .get(class)
-                    .and_then(|entry| entry.latency_index),
+                latency_index,
+                latency_index_reason: index_reason(Some(class), latency_index),
                 ori: None,
                 table: None,
                 pipe: None,
-                unit: None,
+                unit,
+                unit_reason: unit.is_none().then_some(NO_UNIT),
                 via: Via::Example,
                 since: None,
                 variants: &[],
@@ -318,12 +385,15 @@ fn opcode_view(entry: &'static OpcodeEntry, name: &'static str, via: Via) -> Opc
     let class = entry.default_class();
     OpcodeView {
         name,
+        names: entry.names.iter().map(String::as_str).collect(),
         class: class.class(),
         latency_index: class.latency_index(),
+        latency_index_reason: index_reason(class.class(), class.latency_index()),
         ori: Some(entry.ori),
         table: Some(entry.group),
         pipe: entry.unit.map(Unit::index),
         unit: entry.unit,
+        unit_reason: entry.unit.is_none().then_some(NO_UNIT),
         via,
         since: entry.since,
         variants: &entry.variants,
@@ -332,6 +402,19 @@ fn opcode_view(entry: &'static OpcodeEntry, name: &'static str, via: Via) -> Opc
         reason: (class == ClassRef::Dynamic)
             .then_some("no fixed class: the dynamic cost model decides"),
         source: &entry.source,
+    }
+}
+
+fn warp_view(arch: Arch) -> WarpView {
+    let found = WarpProfile::for_arch(arch);
+    let range = found.map(|found| found.profile);
+    WarpView {
+        warps: range.map(|range| range.warps),
+        dispatch_slots: range.map(|range| range.dispatch_slots),
+        sm_id: arch.info().sm_id,
+        variant: found.and_then(|found| found.variant.map(|row| row.variant)),
+        reason: arch.info().warp_inferred.as_deref(),
+        range,
     }
 }
 

@@ -128,10 +128,39 @@ fn architecture_facts() {
     }
 }
 
+/// The facts that make a condition true, and nothing else.
+fn facts_for(condition: &Condition) -> Conditions {
+    let mut facts = Conditions::default();
+    for atom in condition.atoms() {
+        match *atom {
+            Atom::Wide => facts.wide = true,
+            Atom::Mercury => facts.mercury = true,
+            Atom::FpWidth => facts.fp_width = true,
+            Atom::Type(code) => facts.data_type = Some(code),
+            Atom::FlagSet => facts.flag = true,
+            Atom::FlagClear => facts.flag = false,
+            Atom::Memory(code) => facts.memory = Some(code),
+            Atom::RegClass(class) => facts.reg_class = Some(class),
+            Atom::Remat => facts.remat = true,
+            Atom::Split(n) => facts.split = n,
+            Atom::Variant(n) => facts.variant = n,
+            Atom::NotVersion(n) => facts.version = Some(n + 1),
+        }
+    }
+    facts
+}
+
 #[test]
 fn every_variant_is_reachable_and_names_a_class() {
     for entry in opcodes() {
         for variant in &entry.variants {
+            let chosen = entry.select(&facts_for(&variant.condition)).unwrap();
+            assert_eq!(
+                (&chosen.condition, chosen.class),
+                (&variant.condition, variant.class),
+                "{}",
+                entry.mnemonic
+            );
             if let Some(class) = variant.class {
                 assert!(
                     ClassTable::documented().get(class).is_some(),

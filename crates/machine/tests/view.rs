@@ -1,5 +1,7 @@
 //! The serialised view has the promised shape for every architecture.
 
+use std::collections::HashSet;
+
 use sassafras_machine::*;
 use serde_json::Value;
 
@@ -37,14 +39,60 @@ fn every_architecture_lists_everything() {
                 assert!(ok, "{arch} {class}");
             }
             assert!(class["source"].is_string() && class.get("inherited_from").is_some());
+            for (key, reason) in [
+                ("unit", "unit_reason"),
+                ("latency_index", "latency_index_reason"),
+            ] {
+                assert_eq!(class[key].is_null(), class[reason].is_string(), "{class}");
+            }
+            let rule = class["rule"].as_object().unwrap();
+            let gaps = rule.values().any(Value::is_null);
+            assert!(!gaps || class["rule_reason"].is_string(), "{arch} {class}");
+            assert!(!class["opcodes"].as_array().unwrap().is_empty(), "{class}");
         }
+        let names = |list: &str| -> HashSet<String> {
+            let list = view[list].as_array().unwrap().iter();
+            list.map(|row| row["name"].as_str().unwrap().to_owned())
+                .collect()
+        };
+        let known = names("opcodes");
+        for name in classes
+            .iter()
+            .flat_map(|class| class["opcodes"].as_array().unwrap())
+        {
+            assert!(known.contains(name.as_str().unwrap()), "{name}");
+        }
+        let listed: HashSet<_> = classes.iter().map(|class| &class["id"]).collect();
         let rows = view["opcodes"].as_array().unwrap();
         assert_eq!(rows.iter().filter(|row| row["via"] == "table").count(), 74);
         for row in rows {
             assert!(row["class"].is_u64() || row["reason"].is_string(), "{row}");
+            assert!(
+                row["latency_index"].is_u64() || row["latency_index_reason"].is_string(),
+                "{row}"
+            );
+            assert_eq!(
+                row["unit"].is_null(),
+                row["unit_reason"].is_string(),
+                "{row}"
+            );
+            let variants = row["variants"].as_array().unwrap().iter();
+            for class in variants.map(|v| &v["class"]).chain([&row["class"]]) {
+                assert!(class.is_null() || listed.contains(class), "{row}");
+            }
         }
         assert_eq!(view["units"].as_array().unwrap().len(), 10);
-        assert_eq!(view["warp_profile"].is_null(), arch == Arch::UNIVERSAL);
+        for row in view["unit_names"].as_array().unwrap() {
+            assert!(listed.contains(&row["class"]), "{row}");
+        }
+        let warp = &view["warp_profile"];
+        for key in ["warps", "dispatch_slots", "range"] {
+            assert_eq!(warp[key].is_null(), arch == Arch::UNIVERSAL, "{arch} {key}");
+        }
+        assert!(
+            warp["sm_id"].is_u64() || warp["reason"].is_string(),
+            "{arch}"
+        );
         assert!(!view["measured"].as_array().unwrap().is_empty());
     }
 }
@@ -92,7 +140,44 @@ fn hopper_in_detail() {
     assert_eq!(find(&view["opcodes"], "name", "FFMA")["via"], "example");
     assert_eq!(find(&view["opcodes"], "name", "I2IP")["ori"], 0x37);
     assert_eq!(find(&view["units"], "unit", "SFU")["ipc"]["max"], 0.25);
-    assert_eq!(view["warp_profile"]["profile"]["warps"], 16);
+    let mufu = find(&view["opcodes"], "name", "MUFU");
+    assert_eq!((&mufu["pipe"], &mufu["unit"]), (&8.into(), &"SFU".into()));
+    let class = find(&view["classes"], "id", 548);
+    assert_eq!(
+        (&class["unit"], &class["reason"]),
+        (
+            &"SFU".into(),
+            &"the document prints no cost for this class".into()
+        )
+    );
+    let conversion = find(&view["opcodes"], "name", "I2F/PRMT");
+    assert_eq!(conversion["names"], serde_json::json!(["I2F", "PRMT"]));
+    let sentinel = find(&view["classes"], "id", 772);
+    assert_eq!(sentinel["opcodes"], serde_json::json!(["MOV", "SEL"]));
+    for (id, index) in [
+        (758, 0xF7),
+        (760, 0xF9),
+        (765, 0xFB),
+        (767, 0xFB),
+        (619, 0xE8),
+    ] {
+        assert_eq!(
+            find(&view["classes"], "id", id)["latency_index"],
+            index,
+            "{id}"
+        );
+    }
+    let warp = &view["warp_profile"];
+    assert_eq!(
+        (
+            &warp["warps"],
+            &warp["dispatch_slots"],
+            &warp["sm_id"],
+            &warp["variant"]
+        ),
+        (&16.into(), &240.into(), &36864.into(), &0.into())
+    );
+    assert_eq!(view["sub_arch_variants"].as_array().unwrap().len(), 12);
     assert_eq!(view["latency_unit"], "scheduling cost");
 }
 

@@ -85,10 +85,14 @@ fn unknown_is_distinguishable_from_zero() {
     );
     // Pairing masks are printed as zero for sm_8x and sm_10x only.
     assert_eq!(decoded.classes[&class(2)].dual_issue, None);
-    assert_eq!(
-        Profile::for_arch(Arch::SM_100).expect("fits").classes[&class(2)].dual_issue,
-        Some(0)
-    );
+    for arch in Arch::all() {
+        let zero = matches!(arch.number(), Some(80..=89 | 100..=110));
+        assert_eq!(
+            Profile::for_arch(arch).expect("fits").classes[&class(2)].dual_issue,
+            zero.then_some(0),
+            "{arch}"
+        );
+    }
 }
 
 #[test]

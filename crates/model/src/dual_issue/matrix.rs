@@ -2,6 +2,9 @@
 //!
 //! Source: latency-model document, section "Pipe Compatibility Matrix". Orders that it does not list (SFU first,
 //! anything with texture, shared-memory or uniform pipes) do not co-issue: permission needs a row.
+//!
+//! The matrix summarises the sm_7x table, where 337 classes carry a pairing code from 1 to 35 in their pairing masks; the
+//! codes themselves are not printed. The sm_8x and sm_10x tables hold zero there.
 
 use std::sync::LazyLock;
 

@@ -1,0 +1,27 @@
+//! The commands, a file each.
+
+pub mod deps;
+pub mod knobs;
+pub mod model;
+pub mod schedule;
+
+use clap::ValueEnum;
+use sassafras_passes::LatencySource;
+
+/// Which latency table counts.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum LatencyArgument {
+    /// Cycles that hardware needs
+    Measured,
+    /// Scheduling costs of the documents
+    Documented,
+}
+
+impl From<LatencyArgument> for LatencySource {
+    fn from(argument: LatencyArgument) -> LatencySource {
+        match argument {
+            LatencyArgument::Measured => LatencySource::Measured,
+            LatencyArgument::Documented => LatencySource::Documented,
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! `sassafras schedule`
+
+use super::LatencyArgument;
+use crate::failure::Failure;
+use crate::input::Input;
+use crate::knobs::KnobArguments;
+use crate::output;
+use anyhow::Result;
+use clap::ValueEnum;
+use sassafras_ir::text;
+use sassafras_knobs::keys;
+use sassafras_list::Direction;
+use sassafras_passes::{Choice, Figures, FunctionReport, Options, schedule_module};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Reschedule code and say what it brought
+///
+/// Reads the text IR; without a file, the built-in sample. Every new order is checked by an independent checker before
+/// anything is written; a block that gets no faster by the model stays as it was.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// What to schedule; `-` is standard input [default: a built-in sample]
+    input: Option<PathBuf>,
+    /// Write the result here; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// How to order
+    #[arg(long, value_enum, default_value = "critical-path")]
+    strategy: StrategyArgument,
+    /// The seed of `--strategy shuffle`
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// From which end the schedule grows
+    #[arg(long, value_enum, default_value = "top-down")]
+    direction: DirectionArgument,
+    /// Which latency table counts
+    #[arg(long, value_enum, default_value = "measured")]
+    latency: LatencyArgument,
+    /// Only this function; may be given several times
+    #[arg(long = "kernel", value_name = "NAME")]
+    kernels: Vec<String>,
+    #[command(flatten)]
+    knobs: KnobArguments,
+    /// Print every pick with its reason
+    #[arg(long)]
+    trace: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sassafras schedule
+  sassafras schedule k.sir -o fast.sir
+  sassafras schedule k.sir --strategy shuffle --seed 7 -o -
+  sassafras schedule k.sir --trace --kernel saxpy";
+
+#[derive(Clone, Copy, ValueEnum)]
+enum StrategyArgument {
+    /// The longest path first
+    CriticalPath,
+    /// Keep the order
+    Original,
+    /// A random legal order
+    Shuffle,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum DirectionArgument {
+    /// From the first instruction on
+    TopDown,
+    /// From the last instruction back
+    BottomUp,
+}
+
+/// The JSON form. Bump `schema` when a field changes its meaning or goes away.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    input: &'a str,
+    strategy: &'static str,
+    latency: sassafras_passes::LatencySource,
+    functions: &'a [FunctionReport],
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let knobs = arguments.knobs.load(&["deps"])?;
+    let mut input = match &arguments.input {
+        Some(path) => Input::read(path)?,
+        None => Input::sample()?,
+    };
+    input.check_names(&arguments.kernels)?;
+    let options = Options {
+        strategy: match arguments.strategy {
+            StrategyArgument::CriticalPath => Choice::CriticalPath,
+            StrategyArgument::Original => Choice::Original,
+            StrategyArgument::Shuffle => Choice::Shuffle {
+                seed: arguments.seed,
+            },
+        },
+        latency: arguments.latency.into(),
+        unknown_latency: knobs
+            .explicit(keys::HIGH_LATENCY_CYCLES)
+            .map(|c| u16::try_from(c).unwrap_or(u16::MAX)),
+        direction: match arguments.direction {
+            DirectionArgument::TopDown => Direction::TopDown,
+            DirectionArgument::BottomUp => Direction::BottomUp,
+        },
+        trace: arguments.trace,
+    };
+    let wanted =
+        |name: &str| arguments.kernels.is_empty() || arguments.kernels.iter().any(|k| k == name);
+    let reports = schedule_module(&mut input.module, &options, wanted)
+        .map_err(|error| Failure::Wrong(format!("{}: {error}", input.name)))?;
+    let to_stdout = arguments
+        .output
+        .as_deref()
+        .is_some_and(|p| p.as_os_str() == "-");
+    if let Some(path) = &arguments.output {
+        output::write_file(path, text::print(&input.module).as_bytes())?;
+    }
+    if to_stdout {
+        return Ok(());
+    }
+    if arguments.json {
+        let report = Report {
+            schema: 1,
+            input: &input.name,
+            strategy: options.strategy.name(),
+            latency: options.latency,
+            functions: &reports,
+        };
+        return output::print_json(&report);
+    }
+    output::print(&summary(&input.name, &options, &reports)?)
+}
+
+fn summary(name: &str, options: &Options, reports: &[FunctionReport]) -> Result<String> {
+    let bold = anstyle::Style::new().bold();
+    let mut out = String::new();
+    writeln!(
+        out,
+        "{bold}{name}{bold:#}, strategy {}\n",
+        options.strategy.name()
+    )?;
+    let classes: BTreeSet<&str> = reports
+        .iter()
+        .flat_map(|r| &r.blocks)
+        .flat_map(|b| {
+            b.before
+                .peak_registers
+                .keys()
+                .chain(b.after.peak_registers.keys())
+        })
+        .copied()
+        .collect();
+    let mut heading = vec!["block", "insts", "cycles", "stalls", "critical path"];
+    let peaks: Vec<String> = classes.iter().map(|c| format!("peak {c}")).collect();
+    heading.extend(peaks.iter().map(String::as_str));
+    heading.push("");
+    let numbers: Vec<usize> = (1..heading.len() - 1).collect();
+    for report in reports {
+        writeln!(out, "{bold}{}{bold:#} ({})", report.name, report.arch)?;
+        let mut table = output::table(&heading, &numbers);
+        for block in &report.blocks {
+            let mut row = vec![
+                block.name.clone(),
+                block.instructions.to_string(),
+                change(block.before.cycles, block.after.cycles),
+                change(block.before.stalls, block.after.stalls),
+                block.critical_path.to_string(),
+            ];
+            row.extend(
+                classes
+                    .iter()
+                    .map(|class| peak_change(&block.before, &block.after, class)),
+            );
+            row.push(
+                block
+                    .kept
+                    .map_or(String::new(), |why| format!("kept: {why}")),
+            );
+            table.add_row(row);
+        }
+        let (before, after) = report.totals();
+        if report.blocks.len() > 1 {
+            let mut row = vec!["all".to_owned(), String::new()];
+            row.extend([
+                change(before.cycles, after.cycles),
+                change(before.stalls, after.stalls),
+                String::new(),
+            ]);
+            row.extend(
+                classes
+                    .iter()
+                    .map(|class| peak_change(&before, &after, class)),
+            );
+            table.add_row(row);
+        }
+        out.push_str(&output::render(&table));
+        writeln!(out)?;
+        for block in report.blocks.iter().filter(|b| !b.picks.is_empty()) {
+            out.push_str(&trace(block)?);
+        }
+    }
+    let (before, after) = reports
+        .iter()
+        .map(FunctionReport::totals)
+        .fold((0, 0), |sum, (before, after)| {
+            (sum.0 + before.cycles, sum.1 + after.cycles)
+        });
+    if after < before {
+        let percent = 100.0 * (before - after) as f64 / before as f64;
+        writeln!(
+            out,
+            "{before} → {after} cycles by the model: {percent:.1} % less, every block counted once"
+        )?;
+    } else {
+        writeln!(
+            out,
+            "{before} → {after} cycles by the model, every block counted once"
+        )?;
+    }
+    Ok(out)
+}
+
+fn change(before: u64, after: u64) -> String {
+    if before == after {
+        before.to_string()
+    } else {
+        format!("{before} → {after}")
+    }
+}
+
+fn peak_change(before: &Figures, after: &Figures, class: &str) -> String {
+    let peak =
+        |figures: &Figures| u64::from(figures.peak_registers.get(class).copied().unwrap_or(0));
+    change(peak(before), peak(after))
+}
+
+fn trace(block: &sassafras_passes::BlockReport) -> Result<String> {
+    let mut table = output::table(&["cycle", "was", "instruction", "because of"], &[0, 1]);
+    for pick in &block.picks {
+        table.add_row(vec![
+            pick.cycle.to_string(),
+            pick.from.to_string(),
+            pick.instruction.clone(),
+            pick.reason.to_owned(),
+        ]);
+    }
+    Ok(format!(
+        "picks in `{}`\n{}\n",
+        block.name,
+        output::render(&table)
+    ))
+}

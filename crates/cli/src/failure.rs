@@ -1,0 +1,46 @@
+//! Errors and exit statuses.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// An error that was shown to the user in full already, or whose status is not 2.
+#[derive(Debug)]
+pub enum Failure {
+    /// The input was understood and something is wrong with it: status 1.
+    Wrong(String),
+    /// A message that is complete as it is (carets and all): status 2.
+    Shown(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Wrong(message) | Failure::Shown(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Prints an error and returns its status. A reader that went away is none.
+pub fn report(error: &anyhow::Error) -> ExitCode {
+    if let Some(io) = error.root_cause().downcast_ref::<std::io::Error>()
+        && io.kind() == std::io::ErrorKind::BrokenPipe
+    {
+        return ExitCode::SUCCESS;
+    }
+    match error.downcast_ref::<Failure>() {
+        Some(Failure::Shown(message)) => {
+            anstream::eprintln!("{message}");
+            ExitCode::from(2)
+        }
+        Some(Failure::Wrong(message)) => {
+            anstream::eprintln!("error: {message}");
+            ExitCode::from(1)
+        }
+        None => {
+            anstream::eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What is fuzzed, as plain functions: the libFuzzer shims in `fuzz_targets/` and the smoke tests call the same ones.
+//!
+//! A target takes any bytes and panics when a promise of the crate under test is broken. It returns whether the input
+//! got past the parser to the checks, so that a test can tell seeds that exercise something from seeds that do not.
+#![forbid(unsafe_code)]
+
+mod control;
+mod dep_graph;
+mod knobs;
+pub mod seeds;
+mod text_ir;
+
+pub use control::control;
+pub use dep_graph::dep_graph;
+pub use knobs::knobs;
+pub use text_ir::text_ir;
+
+/// A fuzz target.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name: of the binary, the seed folder and the dictionary.
+    pub name: &'static str,
+    /// Runs one input; returns whether it got past the parser.
+    pub run: fn(&[u8]) -> bool,
+}
+
+/// All targets.
+pub const TARGETS: [Target; 5] = [
+    Target {
+        name: "text_ir",
+        run: text_ir,
+    },
+    Target {
+        name: "knobs",
+        run: knobs,
+    },
+    Target {
+        name: "hwprofile",
+        run: hwprofile,
+    },
+    Target {
+        name: "control",
+        run: control,
+    },
+    Target {
+        name: "dep_graph",
+        run: dep_graph,
+    },
+];
+
+/// Hardware profiles: what decodes has exactly one encoding and prints.
+pub fn hwprofile(data: &[u8]) -> bool {
+    sassafras_hwprofile::fuzz_decode(data);
+    sassafras_hwprofile::Profile::decode(data).is_ok()
+}

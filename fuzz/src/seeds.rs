@@ -1,0 +1,78 @@
+//! Inputs to start from: the files of `fuzz/seeds/<target>/`, and what is made here because it is binary or random.
+
+use sassafras_hwprofile::Profile;
+use sassafras_ir::{Module, text};
+use sassafras_machine::Arch;
+use sassafras_testkit::random::{Shape, function};
+use sassafras_testkit::rng::Rng;
+use std::path::Path;
+use std::{fs, io};
+
+/// The starting inputs of a target, always in the same order.
+pub fn seeds(target: &str) -> io::Result<Vec<Vec<u8>>> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut all = files(&here.join("seeds").join(target), "")?;
+    match target {
+        "text_ir" => {
+            all.extend(file_tests(here, "ir")?);
+            all.extend((0..24).map(|seed| random_text(seed, 4, 8)));
+        }
+        "dep_graph" => {
+            all.extend(file_tests(here, "deps")?);
+            all.extend((0..24).map(|seed| random_text(seed, 1, 20)));
+        }
+        "hwprofile" => all.extend(profiles()),
+        "control" => all.extend(instructions()),
+        _ => {}
+    }
+    Ok(all)
+}
+
+fn file_tests(here: &Path, name: &str) -> io::Result<Vec<Vec<u8>>> {
+    files(
+        &here.join("../crates").join(name).join("tests/filetests"),
+        ".sir",
+    )
+}
+
+/// The files of a folder whose name ends in `suffix`, in the order of their names; none where there is no folder.
+fn files(folder: &Path, suffix: &str) -> io::Result<Vec<Vec<u8>>> {
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let mut paths = fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<io::Result<Vec<_>>>()?;
+    paths.retain(|path| path.to_string_lossy().ends_with(suffix));
+    paths.sort();
+    paths.iter().map(fs::read).collect()
+}
+
+fn random_text(seed: u64, blocks: usize, insts: usize) -> Vec<u8> {
+    let mut rng = Rng::new(seed);
+    let shape = Shape::random(&mut rng, blocks, insts);
+    let functions = vec![function(&mut rng, &shape)];
+    text::print(&Module { functions }).into_bytes()
+}
+
+/// An empty profile, and those of machines with most, some and no documented costs, small ones first.
+fn profiles() -> Vec<Vec<u8>> {
+    let full = Arch::all().filter_map(|arch| Profile::for_arch(arch).ok());
+    let mut all: Vec<_> = [Profile::new(Arch::UNIVERSAL)]
+        .into_iter()
+        .chain(full)
+        .filter_map(|p| p.encode().ok())
+        .collect();
+    all.sort_by_key(Vec::len);
+    all.dedup();
+    all
+}
+
+/// Two instructions as ptxas writes them, each followed by another control word.
+fn instructions() -> impl Iterator<Item = Vec<u8>> {
+    const LDG: u128 = 0x000e_a200_001e_e900_0000_0000_020b_7381;
+    const FFMA: u128 = 0x0c4f_e400_0000_000e_0000_0007_070e_1223;
+    [(LDG, 0x7e0_u32), (FFMA, 0x1f_ffff)]
+        .into_iter()
+        .map(|(word, control)| [&word.to_le_bytes()[..], &control.to_le_bytes()].concat())
+}
