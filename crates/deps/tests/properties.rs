@@ -83,7 +83,7 @@ fn check_closures(seed: u64, insts: usize, carried: bool) -> Result<(), TestCase
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(sassafras_testkit::cases(1500)))]
 
     #[test]
     fn longest_paths_are_those_of_all_pairs(seed: u64, insts in 0usize..28) {

@@ -9,6 +9,23 @@ use crate::lane::Lane;
 use cranelift_entity::SecondaryMap;
 use fixedbitset::FixedBitSet;
 use rustc_hash::{FxHashMap, FxHashSet};
+use thiserror::Error;
+
+/// The sets would not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "liveness of {lanes} registers over {blocks} blocks would take {bytes} bytes, more than {limit}"
+)]
+pub struct TooLarge {
+    /// Lanes that live across blocks.
+    pub lanes: usize,
+    /// Blocks.
+    pub blocks: usize,
+    /// What the sets would take.
+    pub bytes: usize,
+    /// What is allowed.
+    pub limit: usize,
+}
 
 /// Live lanes at the borders of blocks.
 #[derive(Clone, Debug)]
@@ -19,8 +36,11 @@ pub struct Liveness {
 }
 
 impl Liveness {
+    /// The most memory that the sets may take: ten thousand registers over a hundred thousand blocks.
+    pub const LIMIT: usize = 1 << 30;
+
     /// Solves the data flow. A guarded write does not kill.
-    pub fn new(f: &Function, cfg: &Cfg) -> Liveness {
+    pub fn new(f: &Function, cfg: &Cfg) -> Result<Liveness, TooLarge> {
         // Pass 1: lanes read before a killing write in their block.
         let mut numbers: FxHashMap<Lane, u32> = FxHashMap::default();
         let mut lanes = Vec::new();
@@ -48,6 +68,18 @@ impl Liveness {
         }
         // Pass 2: what each block kills, of those lanes.
         let size = lanes.len();
+        let (blocks, limit) = (f.block_count(), Self::LIMIT);
+        let bytes = blocks
+            .saturating_mul(size.div_ceil(64))
+            .saturating_mul(3 * 8);
+        if bytes > limit {
+            return Err(TooLarge {
+                lanes: size,
+                blocks,
+                bytes,
+                limit,
+            });
+        }
         let empty = FixedBitSet::with_capacity(size);
         let mut kills: SecondaryMap<Block, FixedBitSet> = SecondaryMap::with_default(empty.clone());
         let mut live_in: SecondaryMap<Block, FixedBitSet> =
@@ -94,11 +126,11 @@ impl Liveness {
                 }
             }
         }
-        Liveness {
+        Ok(Liveness {
             lanes,
             live_in,
             live_out,
-        }
+        })
     }
 
     /// Lanes live on entry to a block.

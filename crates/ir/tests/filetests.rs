@@ -77,7 +77,7 @@ fn run(directive: &str, source: &str) -> Result<String> {
                 }
             }
             "liveness" => {
-                let live = Liveness::new(f, &cfg);
+                let live = Liveness::new(f, &cfg)?;
                 for b in f.blocks() {
                     writeln!(
                         out,
@@ -88,7 +88,7 @@ fn run(directive: &str, source: &str) -> Result<String> {
                     )?;
                 }
             }
-            "pressure" => writeln!(out, "{}", peaks(f, &Liveness::new(f, &cfg)))?,
+            "pressure" => writeln!(out, "{}", peaks(f, &Liveness::new(f, &cfg)?))?,
             other => bail!("no such directive: {other}"),
         }
     }

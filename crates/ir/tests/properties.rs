@@ -51,7 +51,7 @@ fn contents(f: &Function) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(sassafras_testkit::cases(400)))]
 
     #[test]
     fn parsing_what_was_printed_gives_the_same_function(seed: u64, blocks in 1usize..6, insts in 0usize..12) {
@@ -122,7 +122,7 @@ proptest! {
     fn a_lane_is_live_when_some_path_reads_it_first(seed: u64, blocks in 1usize..7, insts in 0usize..6) {
         let f = random(seed, blocks, insts);
         let cfg = Cfg::new(&f);
-        let live = Liveness::new(&f, &cfg);
+        let live = Liveness::new(&f, &cfg).expect("small");
         for block in f.blocks() {
             let lanes: BTreeSet<Lane> = live.live_in(block).collect();
             prop_assert_eq!(lanes, live_by_search(&f, &cfg, block));
@@ -200,4 +200,26 @@ fn live_by_search(f: &Function, cfg: &Cfg, block: Block) -> BTreeSet<Lane> {
         false
     });
     all
+}
+
+/// Every register lives through every block: the sets are refused instead of growing without bound.
+#[test]
+fn huge_live_sets_are_refused() {
+    let n = 120_000;
+    let mut source = String::from("func f sm_90 {\n^entry:\n");
+    for i in 0..n {
+        source += &format!("  %r{i} = MOV 1\n");
+    }
+    for i in 0..n {
+        source += &format!("^b{i}:\n  NOP\n");
+    }
+    for i in 0..n {
+        source += &format!("  X %r{i}\n");
+    }
+    source += "  EXIT !exit\n}\n";
+    let module = text::parse(&source).expect("a right text");
+    let f = &module.functions[0];
+    assert_eq!(verify::verify(f), Ok(()));
+    let refused = Liveness::new(f, &Cfg::new(f)).expect_err("too large");
+    assert_eq!((refused.lanes, refused.blocks), (n, n + 1));
 }

@@ -189,7 +189,7 @@ fn check_timing(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(sassafras_testkit::cases(600)))]
 
     #[test]
     fn picks_equal_those_of_the_naive_engine(seed: u64, insts in 0usize..40) {

@@ -3,6 +3,7 @@
 //! Source: latency-model document, section "Register Latency Query".
 
 use bitflags::bitflags;
+use sassafras_knobs::{KnobSet, keys};
 
 use crate::params::PARAMETERS;
 
@@ -18,11 +19,11 @@ bitflags! {
 }
 
 impl Tracking {
-    /// Adds [`Self::DUAL`] when knob 420 is set to a non-zero value, removes it when the knob is set to zero.
+    /// Adds or removes [`Self::DUAL`] as knob 420 says, when it is set.
     #[must_use]
-    pub fn with_knob_420(mut self, knob_420: Option<i64>) -> Self {
-        if let Some(value) = knob_420 {
-            self.set(Self::DUAL, value != 0);
+    pub fn with_knobs(mut self, knobs: &KnobSet) -> Self {
+        if let Some(dual) = knobs.explicit(keys::DUAL_REGISTER_TRACKING) {
+            self.set(Self::DUAL, dual);
         }
         self
     }
@@ -158,8 +159,11 @@ mod tests {
     #[test]
     fn knob_420_switches_dual_tracking() {
         let wide = Tracking::WIDE_CLASS;
-        assert_eq!(wide.with_knob_420(None), wide);
-        assert_eq!(wide.with_knob_420(Some(1)), Tracking::all());
-        assert_eq!(Tracking::all().with_knob_420(Some(0)), wide);
+        let mut knobs = KnobSet::new();
+        assert_eq!(wide.with_knobs(&knobs), wide);
+        knobs.assign("knob-420=1").expect("a switch");
+        assert_eq!(wide.with_knobs(&knobs), Tracking::all());
+        knobs.assign("knob-420=0").expect("a switch");
+        assert_eq!(Tracking::all().with_knobs(&knobs), wide);
     }
 }

@@ -9,6 +9,7 @@
 //! - **16 against 15**: the document clamps to 16 and calls the field 4 bits wide; hardware takes 1–15. The ceiling of the
 //!   field is therefore an argument of [`Stall::emit`].
 
+use sassafras_knobs::{KnobSet, keys};
 use sassafras_machine::{Arch, ClassId, constants, hw_latency_entry};
 
 /// The scheduling modes, by their documented numbers.
@@ -29,6 +30,16 @@ pub struct StallKnobs {
     pub knob_805: Option<i64>,
     /// Knob 806: cap in mode DynBatch.
     pub knob_806: Option<i64>,
+}
+
+impl From<&KnobSet> for StallKnobs {
+    /// Only explicit settings count: the document asks whether a knob *is set*.
+    fn from(knobs: &KnobSet) -> Self {
+        Self {
+            knob_805: knobs.explicit(keys::BATCH_OR_STALL_CAP),
+            knob_806: knobs.explicit(keys::DYNBATCH_STALL_CAP),
+        }
+    }
 }
 
 /// What decides the cap.
@@ -181,6 +192,16 @@ mod tests {
             arch_default: 15,
             knobs: StallKnobs::default(),
         }
+    }
+
+    #[test]
+    fn knobs_count_only_when_set() {
+        let mut knobs = KnobSet::new();
+        assert_eq!(StallKnobs::from(&knobs), StallKnobs::default());
+        knobs.assign("knob-805=7").expect("in range");
+        knobs.assign("dynbatch-stall-cap=9").expect("in range");
+        let set = StallKnobs::from(&knobs);
+        assert_eq!((set.knob_805, set.knob_806), (Some(7), Some(9)));
     }
 
     #[test]

@@ -13,11 +13,11 @@ use sassafras_deps::models::{Documented, Measured};
 use sassafras_deps::paths::Paths;
 use sassafras_deps::{BuildOptions, Graph, LatencyModel, build};
 use sassafras_ir::cfg::Cfg;
-use sassafras_ir::liveness::Liveness;
+use sassafras_ir::liveness::{self, Liveness};
 use sassafras_ir::text::print_inst;
 use sassafras_ir::{Block, Function, Inst, Module, RegClass, pressure};
 use sassafras_list::strategies::{CriticalPath, Original, Shuffle};
-use sassafras_list::{Direction, Resources, Schedule, Strategy, schedule, time};
+use sassafras_list::{Direction, Resources, Schedule, Strategy, Timing, schedule, time};
 use sassafras_machine::{Arch, ArchError};
 use sassafras_verify::reorder::{self, Illegal};
 use serde::Serialize;
@@ -88,6 +88,14 @@ pub enum ScheduleError {
         /// What is wrong.
         source: ArchError,
     },
+    /// The function's live sets would not fit.
+    #[error("function `{function}`: {source}")]
+    TooLarge {
+        /// The function.
+        function: String,
+        /// How large.
+        source: liveness::TooLarge,
+    },
     /// The new order was rejected by the checker: a defect of the scheduler. Nothing is written.
     #[error("function `{function}`, block `{block}`: the schedule was rejected: {source}")]
     Rejected {
@@ -140,7 +148,7 @@ pub struct PickReport {
     pub instruction: String,
     /// Its place in the original order.
     pub from: u32,
-    /// The cycle, from the end that the schedule grew from.
+    /// The cycle it starts in.
     pub cycle: u64,
     /// Why.
     pub reason: &'static str,
@@ -224,7 +232,10 @@ fn schedule_with(
     model: &impl LatencyModel,
 ) -> Result<FunctionReport, ScheduleError> {
     let units = UnitTable::new(f, arch, options.latency);
-    let liveness = Liveness::new(f, &Cfg::new(f));
+    let liveness = Liveness::new(f, &Cfg::new(f)).map_err(|source| ScheduleError::TooLarge {
+        function: f.name.clone(),
+        source,
+    })?;
     let mut blocks = Vec::with_capacity(f.block_count());
     for block in f.blocks() {
         let old = f.block_insts(block).to_vec();
@@ -263,7 +274,7 @@ fn schedule_with(
             kept,
             reasons,
             picks: if options.trace {
-                picks(f, &old, &result)
+                picks(f, &old, &result, &time(&graph, &resources, &result.order))
             } else {
                 Vec::new()
             },
@@ -311,14 +322,14 @@ fn figures(
     }
 }
 
-fn picks(f: &Function, old: &[Inst], result: &Schedule) -> Vec<PickReport> {
+fn picks(f: &Function, old: &[Inst], result: &Schedule, timing: &Timing) -> Vec<PickReport> {
     result
         .picks
         .iter()
         .map(|pick| PickReport {
             instruction: print_inst(f, old[pick.node.index()]),
             from: pick.node.0,
-            cycle: pick.cycle,
+            cycle: timing.start[pick.node.index()],
             reason: pick.reason.name(),
         })
         .collect()

@@ -37,7 +37,7 @@ fn legal_shuffle(rng: &mut Rng, f: &Function, insts: &[Inst]) -> Vec<Inst> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 800, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(sassafras_testkit::cases(800)))]
 
     #[test]
     fn every_order_that_keeps_dependences_is_legal(seed: u64, insts in 0usize..24) {
