@@ -143,6 +143,9 @@ proptest! {
         let f = random(seed, 2, 6);
         let mut bytes = text::print(&Module { functions: vec![f] }).into_bytes();
         for (at, byte) in edits {
+            if bytes.is_empty() {
+                break;
+            }
             let at = at % bytes.len();
             match byte % 4 {
                 0 => bytes[at] = byte,
