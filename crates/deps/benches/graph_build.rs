@@ -22,9 +22,8 @@ fn main() {
             let block = f.blocks().next().expect("one block");
             (f.block_insts(block).to_vec(), f)
         };
-        let build_one =
-            |(insts, f): &(Vec<_>, _)| build(f, insts, &UnitLatency, BuildOptions::default());
-        let scaling = Scaling::measure(workload, &sizes, 15, make, build_one);
+        let build_one = |(insts, f): &(Vec<_>, _)| build(f, insts, &UnitLatency, BuildOptions::default());
+        let scaling = Scaling::measure(workload, &sizes, 7, make, build_one);
         for &n in &sizes {
             let graph = build_one(&make(n));
             println!(
@@ -36,10 +35,6 @@ fn main() {
                 graph.node_count() - graph.inst_count(),
             );
         }
-        println!(
-            "{:>5} exponent 10k..100k: {:.3}",
-            workload.name(),
-            scaling.exponent()
-        );
+        println!("{:>5} exponent 10k..100k: {:.3}", workload.name(), scaling.exponent());
     }
 }

@@ -22,35 +22,23 @@ pub struct BuildOptions {
 /// Near-linear in the number of operands: tables of last writers and readers per lane, runs per memory region, joins
 /// where many meet many. Longest paths between instructions equal those of the graph with an edge for every pair that
 /// must keep its order ([`crate::oracle`]).
-pub fn build<M: LatencyModel>(
-    f: &Function,
-    insts: &[Inst],
-    model: &M,
-    options: BuildOptions,
-) -> Graph {
+pub fn build<M: LatencyModel>(f: &Function, insts: &[Inst], model: &M, options: BuildOptions) -> Graph {
     let mut walk = Walk {
         f,
         model,
         edges: Edges::new(insts.len()),
-        registers: Registers::default(),
+        registers: Registers::new(),
         memory: Memory::new(model),
         order: Order::default(),
     };
     let mut regions = Vec::new();
     let mut open = 0;
     for (i, &inst) in insts.iter().enumerate() {
-        let source = Source {
-            node: i as u32,
-            iteration: 0,
-        };
+        let source = Source { node: i as u32, iteration: 0 };
         walk.instruction(source, inst);
         if walk.fence(source) {
             let at = i as u32;
-            regions.extend(
-                [open..at, at..at + 1]
-                    .into_iter()
-                    .filter(|r: &Range<u32>| !r.is_empty()),
-            );
+            regions.extend([open..at, at..at + 1].into_iter().filter(|r: &Range<u32>| !r.is_empty()));
             open = at + 1;
         }
     }
@@ -60,23 +48,13 @@ pub fn build<M: LatencyModel>(
     if options.carried {
         let mut fences = CarriedFences::new(f, insts);
         for (i, &inst) in insts.iter().enumerate() {
-            let source = Source {
-                node: i as u32,
-                iteration: 1,
-            };
+            let source = Source { node: i as u32, iteration: 1 };
             walk.instruction(source, inst);
-            fences.visit(
-                &mut walk.edges,
-                source,
-                f.inst(inst).effects,
-                model.order(OrderKind::Control),
-            );
+            fences.visit(&mut walk.edges, source, f.inst(inst).effects, model.order(OrderKind::Control));
         }
     }
-    let Edges {
-        list, join_places, ..
-    } = walk.edges;
-    Graph::new(insts.len() as u32, &join_places, list, regions)
+    let Edges { list, join_places, degrees, .. } = walk.edges;
+    Graph::new(insts.len() as u32, &join_places, list, degrees, regions)
 }
 
 /// A node in one of the two iterations that the walk sees.
@@ -92,6 +70,8 @@ pub(crate) struct Edges {
     insts: u32,
     list: Vec<Edge>,
     join_places: Vec<u32>,
+    /// Edges that leave and that enter each node.
+    degrees: (Vec<u32>, Vec<u32>),
     /// The newest edge from each instruction, to merge edges between the same two.
     newest: Vec<u32>,
     /// Has a successor that is no fence.
@@ -106,8 +86,9 @@ impl Edges {
     fn new(insts: usize) -> Edges {
         Edges {
             insts: insts as u32,
-            list: Vec::with_capacity(insts * 4),
+            list: Vec::with_capacity(insts * 6),
             join_places: Vec::new(),
+            degrees: (vec![0; insts], vec![0; insts]),
             newest: vec![u32::MAX; insts],
             has_succ: vec![false; insts],
             at_fence: false,
@@ -119,10 +100,9 @@ impl Edges {
     /// A new join, made for `consumer`.
     pub fn add_join(&mut self, consumer: Source) -> Source {
         self.join_places.push(consumer.node);
-        Source {
-            node: self.insts + self.join_places.len() as u32 - 1,
-            iteration: consumer.iteration,
-        }
+        self.degrees.0.push(0);
+        self.degrees.1.push(0);
+        Source { node: self.insts + self.join_places.len() as u32 - 1, iteration: consumer.iteration }
     }
 
     /// Adds an edge. Of several with one reason between the same two instructions the longest stays.
@@ -147,15 +127,8 @@ impl Edges {
             self.has_succ[from.node as usize] |= !self.at_fence;
             self.follows |= self.last_fence.is_none_or(|fence| from.node > fence);
         }
-        let edge = Edge {
-            from: Node(from.node),
-            to: Node(to.node),
-            latency,
-            kind,
-            distance,
-            from_end,
-            to_end,
-        };
+        let edge =
+            Edge { from: Node(from.node), to: Node(to.node), latency, kind, distance, from_end, to_end };
         if from.node < self.insts {
             let newest = &mut self.newest[from.node as usize];
             if let Some(known) = self.list.get_mut(*newest as usize)
@@ -168,6 +141,8 @@ impl Edges {
             }
             *newest = self.list.len() as u32;
         }
+        self.degrees.0[from.node as usize] += 1;
+        self.degrees.1[to.node as usize] += 1;
         self.list.push(edge);
     }
 }
@@ -184,14 +159,7 @@ struct Walk<'a, M> {
 impl<M: LatencyModel> Walk<'_, M> {
     /// Registers, memory and effects of one instruction; reads before writes.
     fn instruction(&mut self, source: Source, inst: Inst) {
-        let Walk {
-            f,
-            model,
-            edges,
-            registers,
-            memory,
-            order,
-        } = self;
+        let Walk { f, model, edges, registers, memory, order } = self;
         edges.follows = false;
         edges.at_fence = Traits::of(f.inst(inst).effects).full;
         f.for_each_read(inst, |lane| {
@@ -222,13 +190,7 @@ impl<M: LatencyModel> Walk<'_, M> {
                 |a, b| model.waw(a, b),
             );
         });
-        order.visit(
-            edges,
-            source,
-            traits,
-            model.order(OrderKind::Barrier),
-            model.order(OrderKind::Order),
-        );
+        order.visit(edges, source, traits, model.order(OrderKind::Barrier), model.order(OrderKind::Order));
     }
 
     /// Control order inside the first iteration, for the instruction just entered. Returns whether nothing moves across
@@ -244,27 +206,13 @@ impl<M: LatencyModel> Walk<'_, M> {
         if let Some(last) = edges.last_fence
             && (!edges.follows || is_fence)
         {
-            edges.add(
-                fence_at(last),
-                source,
-                latency,
-                EdgeKind::Control,
-                End::NONE,
-                End::NONE,
-            );
+            edges.add(fence_at(last), source, latency, EdgeKind::Control, End::NONE, End::NONE);
         }
         if is_fence {
             let first = edges.last_fence.map_or(0, |last| last + 1);
             for node in first..source.node {
                 if !edges.has_succ[node as usize] {
-                    edges.add(
-                        fence_at(node),
-                        source,
-                        latency,
-                        EdgeKind::Control,
-                        End::NONE,
-                        End::NONE,
-                    );
+                    edges.add(fence_at(node), source, latency, EdgeKind::Control, End::NONE, End::NONE);
                 }
             }
             edges.last_fence = Some(source.node);
@@ -307,43 +255,17 @@ struct Order {
 }
 
 impl Order {
-    fn visit(
-        &mut self,
-        edges: &mut Edges,
-        source: Source,
-        traits: Traits,
-        barrier: u16,
-        order: u16,
-    ) {
-        let Traits {
-            sync,
-            ordered,
-            soft,
-            ..
-        } = traits;
+    fn visit(&mut self, edges: &mut Edges, source: Source, traits: Traits, barrier: u16, order: u16) {
+        let Traits { sync, ordered, soft, .. } = traits;
         if !(sync || ordered || soft) {
             return;
         }
         if let Some(last) = self.last_sync {
-            edges.add(
-                last,
-                source,
-                barrier,
-                EdgeKind::Barrier,
-                End::NONE,
-                End::NONE,
-            );
+            edges.add(last, source, barrier, EdgeKind::Barrier, End::NONE, End::NONE);
         }
         if let Some(last) = self.last_ordered {
             if sync {
-                edges.add(
-                    last,
-                    source,
-                    barrier,
-                    EdgeKind::Barrier,
-                    End::NONE,
-                    End::NONE,
-                );
+                edges.add(last, source, barrier, EdgeKind::Barrier, End::NONE, End::NONE);
             }
             if ordered {
                 edges.add(last, source, order, EdgeKind::Order, End::NONE, End::NONE);
@@ -378,9 +300,7 @@ impl CarriedFences {
             let effects = f.inst(insts[i]).effects;
             Traits::of(effects).full && !effects.intersects(Effects::TERMINATOR)
         };
-        let ends = insts
-            .last()
-            .is_some_and(|&i| f.inst(i).effects.intersects(Effects::TERMINATOR));
+        let ends = insts.last().is_some_and(|&i| f.inst(i).effects.intersects(Effects::TERMINATOR));
         CarriedFences {
             first: (0..insts.len()).find(is_fence).map(|i| i as u32),
             last: (0..insts.len()).rev().find(is_fence).map(|i| i as u32),
@@ -398,14 +318,7 @@ impl CarriedFences {
         }
         let mut add = |node| {
             let from = Source { node, iteration: 0 };
-            edges.add(
-                from,
-                source,
-                latency,
-                EdgeKind::Control,
-                End::NONE,
-                End::NONE,
-            );
+            edges.add(from, source, latency, EdgeKind::Control, End::NONE, End::NONE);
         };
         add(last);
         if source.node == first {
@@ -422,8 +335,5 @@ fn end(lane: LaneRef) -> End {
             u8::try_from(i).map_or(End::GUARD - 1, |i| i.min(End::GUARD - 1))
         }
     };
-    End {
-        operand,
-        part: lane.part,
-    }
+    End { operand, part: lane.part }
 }

@@ -31,17 +31,11 @@ pub fn critical_recurrence(graph: &Graph) -> Option<Recurrence> {
     // Below every ratio: a circuit of latency 0 still counts as one.
     let mut best: Option<Recurrence> = None;
     loop {
-        let (p, q) = best
-            .as_ref()
-            .map_or((-1, 1), |r| (r.latency as i128, r.distance as i128));
+        let (p, q) = best.as_ref().map_or((-1, 1), |r| (r.latency as i128, r.distance as i128));
         match positive_circuit(graph, p, q) {
             Some(circuit) => {
-                let sum = |part: fn(&Edge) -> u64| {
-                    circuit
-                        .iter()
-                        .map(|&e| part(&graph.edges()[e as usize]))
-                        .sum()
-                };
+                let sum =
+                    |part: fn(&Edge) -> u64| circuit.iter().map(|&e| part(&graph.edges()[e as usize])).sum();
                 best = Some(Recurrence {
                     latency: sum(|e| u64::from(e.latency)),
                     distance: sum(|e| u64::from(e.distance)),
@@ -60,20 +54,12 @@ fn positive_circuit(graph: &Graph, p: i128, q: i128) -> Option<Vec<u32>> {
     let n = graph.node_count();
     let mut longest = vec![0i128; n];
     let mut via = vec![NO_EDGE; n];
-    let mut edge_start = vec![0u32; n + 1];
-    for (i, e) in graph.edges().iter().enumerate() {
-        edge_start[e.from.index() + 1] = i as u32 + 1;
-    }
-    for i in 0..n {
-        edge_start[i + 1] = edge_start[i + 1].max(edge_start[i]);
-    }
     loop {
         let mut changed = false;
         for &node in graph.topological() {
-            for i in edge_start[node.index()]..edge_start[node.index() + 1] {
+            for &i in graph.succ_edges(node) {
                 let e = &graph.edges()[i as usize];
-                let length =
-                    longest[node.index()] + q * i128::from(e.latency) - p * i128::from(e.distance);
+                let length = longest[node.index()] + q * i128::from(e.latency) - p * i128::from(e.distance);
                 if length > longest[e.to.index()] {
                     longest[e.to.index()] = length;
                     via[e.to.index()] = i;

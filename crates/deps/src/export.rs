@@ -66,8 +66,7 @@ pub fn view(graph: &Graph, label: impl Fn(Node) -> String) -> GraphView {
             })
             .collect(),
         edges: graph
-            .edges()
-            .iter()
+            .edges_by_node()
             .map(|e| EdgeView {
                 from: e.from.0,
                 to: e.to.0,
@@ -84,21 +83,17 @@ pub fn view(graph: &Graph, label: impl Fn(Node) -> String) -> GraphView {
 
 /// The graph for Graphviz. Carried edges are dashed, the critical path is bold.
 pub fn dot(graph: &Graph, name: &str, label: impl Fn(Node) -> String) -> String {
-    let mut out = format!(
-        "digraph {} {{\n  node [shape=box, fontname=monospace];\n",
-        quoted(name)
-    );
+    let mut out = format!("digraph {} {{\n  node [shape=box, fontname=monospace];\n", quoted(name));
     for node in (0..graph.node_count() as u32).map(Node) {
         if graph.is_join(node) {
             writeln!(out, "  n{} [shape=point];", node.0).expect("writing to a string");
         } else {
-            writeln!(out, "  n{} [label={}];", node.0, quoted(&label(node)))
-                .expect("writing to a string");
+            writeln!(out, "  n{} [label={}];", node.0, quoted(&label(node))).expect("writing to a string");
         }
     }
     let paths = Paths::new(graph);
     let critical = paths.critical_path(graph);
-    for e in graph.edges() {
+    for e in graph.edges_by_node() {
         let style = if e.distance > 0 {
             ", style=dashed"
         } else if is_on(&critical, e) {
@@ -106,20 +101,10 @@ pub fn dot(graph: &Graph, name: &str, label: impl Fn(Node) -> String) -> String 
         } else {
             ""
         };
-        let distance = if e.distance > 0 {
-            format!(" @{}", e.distance)
-        } else {
-            String::new()
-        };
+        let distance = if e.distance > 0 { format!(" @{}", e.distance) } else { String::new() };
         let text = format!("{} {}{distance}", e.kind.name(), e.latency);
-        writeln!(
-            out,
-            "  n{} -> n{} [label={}{style}];",
-            e.from.0,
-            e.to.0,
-            quoted(&text)
-        )
-        .expect("writing to a string");
+        writeln!(out, "  n{} -> n{} [label={}{style}];", e.from.0, e.to.0, quoted(&text))
+            .expect("writing to a string");
     }
     out.push_str("}\n");
     out
@@ -131,10 +116,5 @@ fn is_on(path: &[&Edge], edge: &Edge) -> bool {
 }
 
 fn quoted(text: &str) -> String {
-    format!(
-        "\"{}\"",
-        text.replace('\\', "\\\\")
-            .replace('"', "\\\"")
-            .replace('\n', "\\n")
-    )
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }

@@ -28,25 +28,14 @@ pub(crate) struct Fan {
 
 impl Fan {
     pub fn push(&mut self, source: Source, latency: u16) {
-        self.loose.push(Spoke {
-            source,
-            latency,
-            end: End::NONE,
-        });
+        self.loose.push(Spoke { source, latency, end: End::NONE });
     }
 
     /// Makes `consumer` wait for every producer so far, itself excepted.
     pub fn connect(&mut self, edges: &mut Edges, consumer: Source, kind: EdgeKind) {
         if self.join.is_none() && self.loose.len() <= DIRECT {
             for spoke in &self.loose {
-                edges.add(
-                    spoke.source,
-                    consumer,
-                    spoke.latency,
-                    kind,
-                    spoke.end,
-                    End::NONE,
-                );
+                edges.add(spoke.source, consumer, spoke.latency, kind, spoke.end, End::NONE);
             }
             return;
         }
@@ -56,14 +45,7 @@ impl Fan {
                 edges.add(old, join, 0, kind, End::NONE, End::NONE);
             }
             for spoke in self.loose.iter().filter(|s| s.source != consumer) {
-                edges.add(
-                    spoke.source,
-                    join,
-                    spoke.latency,
-                    kind,
-                    spoke.end,
-                    End::NONE,
-                );
+                edges.add(spoke.source, join, spoke.latency, kind, spoke.end, End::NONE);
             }
             // An instruction with two accesses may meet itself here; it stays for the consumers after it.
             self.loose.retain(|s| s.source == consumer);

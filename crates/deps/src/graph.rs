@@ -62,10 +62,7 @@ impl End {
     /// The guard of the instruction.
     pub const GUARD: u8 = 254;
     /// No operand: the edge is not about a register.
-    pub const NONE: End = End {
-        operand: 255,
-        part: 0,
-    };
+    pub const NONE: End = End { operand: 255, part: 0 };
 }
 
 /// `to` may start `latency` cycles after `from` started, `distance` iterations later.
@@ -91,70 +88,96 @@ pub struct Edge {
 #[derive(Clone, Debug)]
 pub struct Graph {
     insts: u32,
+    /// In the order they were found: by the instruction that waits, nearly.
     edges: Vec<Edge>,
-    succ_start: Vec<u32>,
-    pred_start: Vec<u32>,
-    pred_edges: Vec<u32>,
+    succs: Adjacency,
+    preds: Adjacency,
     topological: Vec<Node>,
     regions: Vec<Range<u32>>,
 }
 
+/// Positions in the list of edges, by node.
+#[derive(Clone, Debug)]
+struct Adjacency {
+    /// Where each node's positions start; one entry more than there are nodes.
+    start: Vec<u32>,
+    edges: Vec<u32>,
+}
+
+impl Adjacency {
+    /// Lists of the given lengths, to be filled.
+    fn with_degrees(mut degrees: Vec<u32>) -> Adjacency {
+        let mut sum = 0;
+        for degree in &mut degrees {
+            sum += std::mem::replace(degree, sum);
+        }
+        degrees.push(sum);
+        Adjacency { start: degrees, edges: vec![0; sum as usize] }
+    }
+
+    /// Puts an edge behind those that its node has already; `start` is its next free place while lists are filled.
+    fn push(&mut self, node: Node, edge: u32) {
+        let slot = &mut self.start[node.index()];
+        self.edges[*slot as usize] = edge;
+        *slot += 1;
+    }
+
+    /// Every `start` now stands where the next node's list starts: moves them back by one node.
+    fn finish(&mut self) {
+        self.start.pop();
+        self.start.insert(0, 0);
+    }
+
+    fn of(&self, node: Node) -> &[u32] {
+        &self.edges[self.start[node.index()] as usize..self.start[node.index() + 1] as usize]
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(self.start.as_slice()) + size_of_val(self.edges.as_slice())
+    }
+}
+
 impl Graph {
-    /// Sorts edges into adjacency lists. `join_places[j]` is the instruction that join `insts + j` stands just before.
+    /// Makes adjacency lists in one pass over the edges, whose numbers per node are known: `degrees` are those leaving
+    /// and entering each node. `join_places[j]` is the instruction that join `insts + j` stands just before.
     pub(crate) fn new(
         insts: u32,
         join_places: &[u32],
         edges: Vec<Edge>,
+        degrees: (Vec<u32>, Vec<u32>),
         regions: Vec<Range<u32>>,
     ) -> Graph {
-        Graph::sorted(insts, edges, merge_joins(insts, join_places), regions)
+        Graph::assemble(insts, merge_joins(insts, join_places), edges, degrees, regions)
     }
 
-    fn sorted(
+    fn assemble(
         insts: u32,
-        edges: Vec<Edge>,
         topological: Vec<Node>,
+        edges: Vec<Edge>,
+        (leaving, entering): (Vec<u32>, Vec<u32>),
         regions: Vec<Range<u32>>,
     ) -> Graph {
-        let nodes = topological.len();
-        let succ_start = bucket_starts(nodes, edges.iter().map(|e| e.from));
-        let mut next = succ_start.clone();
-        let mut order = vec![0u32; edges.len()];
+        let mut succs = Adjacency::with_degrees(leaving);
+        let mut preds = Adjacency::with_degrees(entering);
         for (i, edge) in edges.iter().enumerate() {
-            let slot = &mut next[edge.from.index()];
-            order[*slot as usize] = i as u32;
-            *slot += 1;
+            succs.push(edge.from, i as u32);
+            preds.push(edge.to, i as u32);
         }
-        let edges: Vec<Edge> = order.iter().map(|&i| edges[i as usize]).collect();
-        let pred_start = bucket_starts(nodes, edges.iter().map(|e| e.to));
-        let mut next = pred_start.clone();
-        let mut pred_edges = order;
-        for (i, edge) in edges.iter().enumerate() {
-            let slot = &mut next[edge.to.index()];
-            pred_edges[*slot as usize] = i as u32;
-            *slot += 1;
-        }
-        Graph {
-            insts,
-            edges,
-            succ_start,
-            pred_start,
-            pred_edges,
-            topological,
-            regions,
-        }
+        succs.finish();
+        preds.finish();
+        Graph { insts, edges, succs, preds, topological, regions }
     }
 
     /// The same nodes with only these edges (positions in [`Graph::edges`]).
     #[must_use]
     pub fn with_edges(&self, kept: &[u32]) -> Graph {
-        let edges = kept.iter().map(|&e| self.edges[e as usize]).collect();
-        Graph::sorted(
-            self.insts,
-            edges,
-            self.topological.clone(),
-            self.regions.clone(),
-        )
+        let edges: Vec<Edge> = kept.iter().map(|&e| self.edges[e as usize]).collect();
+        let mut degrees = (vec![0; self.node_count()], vec![0; self.node_count()]);
+        for edge in &edges {
+            degrees.0[edge.from.index()] += 1;
+            degrees.1[edge.to.index()] += 1;
+        }
+        Graph::assemble(self.insts, self.topological.clone(), edges, degrees, self.regions.clone())
     }
 
     /// How many instructions the region has; they are the nodes from 0 on.
@@ -164,7 +187,7 @@ impl Graph {
 
     /// How many nodes there are, joins included.
     pub fn node_count(&self) -> usize {
-        self.succ_start.len() - 1
+        self.topological.len()
     }
 
     /// The instructions as nodes, in program order.
@@ -182,24 +205,29 @@ impl Graph {
         &self.edges
     }
 
+    /// All edges, by the node that they leave: the order for people.
+    pub fn edges_by_node(&self) -> impl Iterator<Item = &Edge> {
+        (0..self.node_count() as u32).flat_map(|n| self.succs(Node(n)))
+    }
+
+    /// The edges that leave a node, as positions in [`Graph::edges`].
+    pub fn succ_edges(&self, node: Node) -> &[u32] {
+        self.succs.of(node)
+    }
+
     /// The edges that leave a node.
-    pub fn succs(&self, node: Node) -> &[Edge] {
-        &self.edges
-            [self.succ_start[node.index()] as usize..self.succ_start[node.index() + 1] as usize]
+    pub fn succs(&self, node: Node) -> impl ExactSizeIterator<Item = &Edge> {
+        self.succs.of(node).iter().map(|&i| &self.edges[i as usize])
     }
 
     /// The edges that enter a node.
     pub fn preds(&self, node: Node) -> impl ExactSizeIterator<Item = &Edge> {
-        let range =
-            self.pred_start[node.index()] as usize..self.pred_start[node.index() + 1] as usize;
-        self.pred_edges[range]
-            .iter()
-            .map(|&i| &self.edges[i as usize])
+        self.preds.of(node).iter().map(|&i| &self.edges[i as usize])
     }
 
     /// The edges that leave a node inside one iteration.
     pub fn succs_here(&self, node: Node) -> impl Iterator<Item = &Edge> {
-        self.succs(node).iter().filter(|e| e.distance == 0)
+        self.succs(node).filter(|e| e.distance == 0)
     }
 
     /// The edges that enter a node inside one iteration.
@@ -220,33 +248,17 @@ impl Graph {
     /// The memory that the graph holds.
     pub fn bytes(&self) -> usize {
         size_of_val(self.edges.as_slice())
-            + size_of_val(self.succ_start.as_slice())
-            + size_of_val(self.pred_start.as_slice())
-            + size_of_val(self.pred_edges.as_slice())
+            + self.succs.bytes()
+            + self.preds.bytes()
             + size_of_val(self.topological.as_slice())
             + size_of_val(self.regions.as_slice())
     }
 }
 
-/// Where each node's edges start when edges are sorted by one of their ends; one entry more than there are nodes.
-fn bucket_starts(nodes: usize, ends: impl Iterator<Item = Node>) -> Vec<u32> {
-    let mut starts = vec![0u32; nodes + 1];
-    for end in ends {
-        starts[end.index() + 1] += 1;
-    }
-    for i in 0..nodes {
-        starts[i + 1] += starts[i];
-    }
-    starts
-}
-
 /// Program order with every join just before the instruction that it was made for.
 fn merge_joins(insts: u32, join_places: &[u32]) -> Vec<Node> {
-    let mut joins: Vec<(u32, Node)> = join_places
-        .iter()
-        .enumerate()
-        .map(|(j, &before)| (before, Node(insts + j as u32)))
-        .collect();
+    let mut joins: Vec<(u32, Node)> =
+        join_places.iter().enumerate().map(|(j, &before)| (before, Node(insts + j as u32))).collect();
     // Stable by place: a join that feeds another one was made before it.
     joins.sort_by_key(|&(before, _)| before);
     let mut order = Vec::with_capacity(insts as usize + joins.len());

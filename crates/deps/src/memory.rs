@@ -87,12 +87,7 @@ impl Memory {
             war: model.order(OrderKind::MemoryWar),
             waw: model.order(OrderKind::MemoryWaw),
         };
-        Memory {
-            costs,
-            regions: Default::default(),
-            groups: FxHashMap::default(),
-            next_group: 1,
-        }
+        Memory { costs, regions: Default::default(), groups: FxHashMap::default(), next_group: 1 }
     }
 
     /// Enters the accesses of one instruction, each with whether it is written; atomic ones are read as well. All of
@@ -150,11 +145,7 @@ impl Memory {
             }
         }
         let fresh = self.next_group;
-        let group = if nameable {
-            *self.groups.entry((access.space, key)).or_insert(fresh)
-        } else {
-            fresh
-        };
+        let group = if nameable { *self.groups.entry((access.space, key)).or_insert(fresh) } else { fresh };
         if group == fresh {
             self.next_group += 1;
         }
@@ -186,8 +177,7 @@ struct Region {
 impl Region {
     fn wait_to_read(&mut self, edges: &mut Edges, item: &Item, costs: Costs) {
         if item.group == self.run {
-            self.before_raw
-                .connect(edges, item.source, EdgeKind::Memory);
+            self.before_raw.connect(edges, item.source, EdgeKind::Memory);
             self.ranges.wait_to_read(edges, item, costs);
         } else {
             self.run_raw.connect(edges, item.source, EdgeKind::Memory);
@@ -253,30 +243,15 @@ impl Ranges {
 
     /// The starts of the ranges that meet `range`.
     fn overlapping(&self, range: &Range<i64>) -> SmallVec<[i64; 8]> {
-        let before = self
-            .0
-            .range(..range.start)
-            .next_back()
-            .filter(|(_, b)| b.end > range.start);
-        before
-            .into_iter()
-            .chain(self.0.range(range.clone()))
-            .map(|(&start, _)| start)
-            .collect()
+        let before = self.0.range(..range.start).next_back().filter(|(_, b)| b.end > range.start);
+        before.into_iter().chain(self.0.range(range.clone())).map(|(&start, _)| start).collect()
     }
 
     fn wait_to_read(&self, edges: &mut Edges, item: &Item, costs: Costs) {
         let Some(range) = &item.range else { return };
         for start in self.overlapping(range) {
             if let Some(writer) = self.0[&start].writer {
-                edges.add(
-                    writer,
-                    item.source,
-                    costs.raw,
-                    EdgeKind::Memory,
-                    End::NONE,
-                    End::NONE,
-                );
+                edges.add(writer, item.source, costs.raw, EdgeKind::Memory, End::NONE, End::NONE);
             }
         }
     }
@@ -286,11 +261,7 @@ impl Ranges {
         self.split(edges, item.source, range.start);
         self.split(edges, item.source, range.end);
         let mut at = range.start;
-        let spoke = Spoke {
-            source: item.source,
-            latency: costs.war,
-            end: End::NONE,
-        };
+        let spoke = Spoke { source: item.source, latency: costs.war, end: End::NONE };
         for start in self.overlapping(range) {
             self.fill(at, start, spoke);
             let bytes = self.0.get_mut(&start).expect("listed above");
@@ -303,14 +274,7 @@ impl Ranges {
     /// A range that nobody touched yet.
     fn fill(&mut self, start: i64, end: i64, reader: Spoke) {
         if start < end {
-            self.0.insert(
-                start,
-                Bytes {
-                    end,
-                    writer: None,
-                    readers: SmallVec::from_iter([reader]),
-                },
-            );
+            self.0.insert(start, Bytes { end, writer: None, readers: SmallVec::from_iter([reader]) });
         }
     }
 
@@ -321,65 +285,31 @@ impl Ranges {
         for start in self.overlapping(range) {
             let bytes = self.0.remove(&start).expect("listed above");
             if let Some(writer) = bytes.writer {
-                edges.add(
-                    writer,
-                    item.source,
-                    costs.waw,
-                    EdgeKind::Memory,
-                    End::NONE,
-                    End::NONE,
-                );
+                edges.add(writer, item.source, costs.waw, EdgeKind::Memory, End::NONE, End::NONE);
             }
             for reader in bytes.readers {
-                edges.add(
-                    reader.source,
-                    item.source,
-                    reader.latency,
-                    EdgeKind::Memory,
-                    End::NONE,
-                    End::NONE,
-                );
+                edges.add(reader.source, item.source, reader.latency, EdgeKind::Memory, End::NONE, End::NONE);
             }
         }
         self.0.insert(
             range.start,
-            Bytes {
-                end: range.end,
-                writer: Some(item.source),
-                readers: SmallVec::new(),
-            },
+            Bytes { end: range.end, writer: Some(item.source), readers: SmallVec::new() },
         );
     }
 
     /// Cuts the range around `at` in two. Both halves keep the readers; many are first collected in a join, so that
     /// cutting does not multiply them.
     fn split(&mut self, edges: &mut Edges, consumer: Source, at: i64) {
-        let Some((_, bytes)) = self
-            .0
-            .range_mut(..at)
-            .next_back()
-            .filter(|(_, b)| b.end > at)
-        else {
+        let Some((_, bytes)) = self.0.range_mut(..at).next_back().filter(|(_, b)| b.end > at) else {
             return;
         };
         if bytes.readers.len() > DIRECT {
             let join = edges.add_join(consumer);
             for reader in bytes.readers.iter().filter(|r| r.source != consumer) {
-                edges.add(
-                    reader.source,
-                    join,
-                    reader.latency,
-                    EdgeKind::Memory,
-                    End::NONE,
-                    End::NONE,
-                );
+                edges.add(reader.source, join, reader.latency, EdgeKind::Memory, End::NONE, End::NONE);
             }
             bytes.readers.retain(|r| r.source == consumer);
-            bytes.readers.push(Spoke {
-                source: join,
-                latency: 0,
-                end: End::NONE,
-            });
+            bytes.readers.push(Spoke { source: join, latency: 0, end: End::NONE });
         }
         let right = bytes.clone();
         bytes.end = at;

@@ -32,39 +32,18 @@ pub fn closure_of(graph: &Graph) -> Closure {
             ));
         }
     }
-    let order: Vec<usize> = (0..2)
-        .flat_map(|it| {
-            graph
-                .topological()
-                .iter()
-                .map(move |n| place(n.index(), it))
-        })
-        .collect();
+    let order: Vec<usize> =
+        (0..2).flat_map(|it| graph.topological().iter().map(move |n| place(n.index(), it))).collect();
     let all = longest_paths(&edges, &order);
     let insts = graph.inst_count();
-    let wanted: Vec<usize> = (0..2)
-        .flat_map(|it| (0..insts).map(move |i| place(i, it)))
-        .collect();
-    wanted
-        .iter()
-        .map(|&i| wanted.iter().map(|&j| all[i][j]).collect())
-        .collect()
+    let wanted: Vec<usize> = (0..2).flat_map(|it| (0..insts).map(move |i| place(i, it))).collect();
+    wanted.iter().map(|&i| wanted.iter().map(|&j| all[i][j]).collect()).collect()
 }
 
 /// The closure of the pairwise rules.
-pub fn closure<M: LatencyModel>(
-    f: &Function,
-    insts: &[Inst],
-    model: &M,
-    options: BuildOptions,
-) -> Closure {
+pub fn closure<M: LatencyModel>(f: &Function, insts: &[Inst], model: &M, options: BuildOptions) -> Closure {
     let n = insts.len();
-    let pairs = Pairs {
-        f,
-        model,
-        sequence: insts.iter().chain(insts).copied().collect(),
-        n,
-    };
+    let pairs = Pairs { f, model, sequence: insts.iter().chain(insts).copied().collect(), n };
     let mut edges = Vec::new();
     for i in 0..2 * n {
         for j in i + 1..2 * n {
@@ -73,11 +52,7 @@ pub fn closure<M: LatencyModel>(
                 continue;
             }
             // The second iteration repeats the first: what only holds there because of the first is not an edge.
-            let latency = if i >= n {
-                pairs.latency(i - n, j - n)
-            } else {
-                pairs.latency(i, j)
-            };
+            let latency = if i >= n { pairs.latency(i - n, j - n) } else { pairs.latency(i, j) };
             if let Some(latency) = latency {
                 edges.push((i, j, i64::from(latency)));
             }
@@ -119,10 +94,7 @@ struct Pairs<'a, M> {
 impl<M: LatencyModel> Pairs<'_, M> {
     /// How long `j` must wait for `i`, if it must.
     fn latency(&self, i: usize, j: usize) -> Option<u16> {
-        [self.registers(i, j), self.memory(i, j), self.effects(i, j)]
-            .into_iter()
-            .flatten()
-            .max()
+        [self.registers(i, j), self.memory(i, j), self.effects(i, j)].into_iter().flatten().max()
     }
 
     fn reads(&self, i: usize) -> Vec<LaneRef> {
@@ -138,35 +110,26 @@ impl<M: LatencyModel> Pairs<'_, M> {
     }
 
     fn killed_between(&self, lane: Lane, i: usize, j: usize) -> bool {
-        (i + 1..j).any(|k| {
-            self.f.kills(self.sequence[k]) && self.writes(k).iter().any(|w| w.lane == lane)
-        })
+        (i + 1..j).any(|k| self.f.kills(self.sequence[k]) && self.writes(k).iter().any(|w| w.lane == lane))
     }
 
     fn registers(&self, i: usize, j: usize) -> Option<u16> {
         let (f, m, a, b) = (self.f, self.model, self.sequence[i], self.sequence[j]);
         let mut longest = None;
-        let mut pairs =
-            |first: &[LaneRef], second: &[LaneRef], cost: &dyn Fn(LaneRef, LaneRef) -> u16| {
-                for &x in first {
-                    for &y in second.iter().filter(|y| y.lane == x.lane) {
-                        if !self.killed_between(x.lane, i, j) {
-                            longest = longest.max(Some(cost(x, y)));
-                        }
+        let mut pairs = |first: &[LaneRef], second: &[LaneRef], cost: &dyn Fn(LaneRef, LaneRef) -> u16| {
+            for &x in first {
+                for &y in second.iter().filter(|y| y.lane == x.lane) {
+                    if !self.killed_between(x.lane, i, j) {
+                        longest = longest.max(Some(cost(x, y)));
                     }
                 }
-            };
+            }
+        };
         let (reads_a, writes_a) = (self.reads(i), self.writes(i));
         let (reads_b, writes_b) = (self.reads(j), self.writes(j));
-        pairs(&writes_a, &reads_b, &|x, y| {
-            m.raw(m.def_class(f, a, x), m.use_class(f, b, y))
-        });
-        pairs(&reads_a, &writes_b, &|x, y| {
-            m.war(m.use_class(f, a, x), m.def_class(f, b, y))
-        });
-        pairs(&writes_a, &writes_b, &|x, y| {
-            m.waw(m.def_class(f, a, x), m.def_class(f, b, y))
-        });
+        pairs(&writes_a, &reads_b, &|x, y| m.raw(m.def_class(f, a, x), m.use_class(f, b, y)));
+        pairs(&reads_a, &writes_b, &|x, y| m.war(m.use_class(f, a, x), m.def_class(f, b, y)));
+        pairs(&writes_a, &writes_b, &|x, y| m.waw(m.def_class(f, a, x), m.def_class(f, b, y)));
         longest
     }
 
@@ -208,19 +171,15 @@ impl<M: LatencyModel> Pairs<'_, M> {
                 .all(|lane| (i..j).all(|k| self.writes(k).iter().all(|w| w.lane != lane)))
         };
         match (byte_range(x), byte_range(y)) {
-            (Some(a), Some(b)) if same_registers && same_values() => {
-                a.start < b.end && b.start < a.end
-            }
+            (Some(a), Some(b)) if same_registers && same_values() => a.start < b.end && b.start < a.end,
             _ => true,
         }
     }
 
     fn effects(&self, i: usize, j: usize) -> Option<u16> {
         let (a, b) = (self.traits(i), self.traits(j));
-        let (effects_a, effects_b) = (
-            self.f.inst(self.sequence[i]).effects,
-            self.f.inst(self.sequence[j]).effects,
-        );
+        let (effects_a, effects_b) =
+            (self.f.inst(self.sequence[i]).effects, self.f.inst(self.sequence[j]).effects);
         let crosses = i < self.n && j >= self.n;
         let ends_block = (effects_a | effects_b).intersects(Effects::TERMINATOR);
         let touches = |t: Traits| t.sync || t.ordered || t.soft;
@@ -230,14 +189,8 @@ impl<M: LatencyModel> Pairs<'_, M> {
                 longest = longest.max(Some(self.model.order(kind)));
             }
         };
-        add(
-            (a.full || b.full) && !(crosses && ends_block),
-            OrderKind::Control,
-        );
-        add(
-            (a.sync && touches(b)) || (b.sync && touches(a)),
-            OrderKind::Barrier,
-        );
+        add((a.full || b.full) && !(crosses && ends_block), OrderKind::Control);
+        add((a.sync && touches(b)) || (b.sync && touches(a)), OrderKind::Barrier);
         add(a.ordered && b.ordered, OrderKind::Order);
         longest
     }

@@ -30,11 +30,7 @@ impl Paths {
                 .unwrap_or(0);
         }
         let length = height.iter().copied().max().unwrap_or(0);
-        Paths {
-            depth,
-            height,
-            length,
-        }
+        Paths { depth, height, length }
     }
 
     /// The earliest cycle the node can start in.
@@ -59,17 +55,13 @@ impl Paths {
 
     /// The edges of one longest path, joins included; of several the one that leaves the earliest node first.
     pub fn critical_path<'g>(&self, graph: &'g Graph) -> Vec<&'g Edge> {
-        let start = graph
-            .topological()
-            .iter()
-            .copied()
-            .find(|n| self.height[n.index()] == self.length);
+        let start = graph.topological().iter().copied().find(|n| self.height[n.index()] == self.length);
         let mut path = Vec::new();
         let mut at = start;
         while let Some(node) = at {
-            let next = graph.succs_here(node).find(|e| {
-                self.height[e.to.index()] + u32::from(e.latency) == self.height[node.index()]
-            });
+            let next = graph
+                .succs_here(node)
+                .find(|e| self.height[e.to.index()] + u32::from(e.latency) == self.height[node.index()]);
             path.extend(next);
             at = next.map(|e| e.to);
         }

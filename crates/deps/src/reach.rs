@@ -32,11 +32,7 @@ impl Reachability {
         let nodes = graph.node_count();
         let bytes = nodes.saturating_mul(nodes.div_ceil(8));
         if bytes > Self::LIMIT {
-            return Err(TooLarge {
-                nodes,
-                bytes,
-                limit: Self::LIMIT,
-            });
+            return Err(TooLarge { nodes, bytes, limit: Self::LIMIT });
         }
         let mut rows = vec![FixedBitSet::with_capacity(nodes); nodes];
         for &node in graph.topological().iter().rev() {
@@ -72,15 +68,10 @@ pub fn reduced_edges(graph: &Graph) -> Vec<u32> {
     // Longest path from the present node by place, valid where `stamp` names the node.
     let mut longest = vec![0u64; n];
     let mut stamp = vec![u32::MAX; n];
-    let mut first_edge = 0u32;
     for node in (0..n as u32).map(Node) {
-        let edges = graph.succs(node);
+        let edges: Vec<crate::Edge> = graph.succs(node).copied().collect();
         let here = place[node.index()];
-        let furthest = edges
-            .iter()
-            .filter(|e| e.distance == 0)
-            .map(|e| place[e.to.index()])
-            .max();
+        let furthest = edges.iter().filter(|e| e.distance == 0).map(|e| place[e.to.index()]).max();
         longest[here as usize] = 0;
         stamp[here as usize] = node.0;
         for at in here..=furthest.unwrap_or(here) {
@@ -97,19 +88,18 @@ pub fn reduced_edges(graph: &Graph) -> Vec<u32> {
             }
         }
         for (i, e) in edges.iter().enumerate() {
-            let direct_twin = |other: &crate::Edge| {
-                other.distance == 0 && other.to == e.to && other.latency == e.latency
-            };
+            let direct_twin =
+                |other: &crate::Edge| other.distance == 0 && other.to == e.to && other.latency == e.latency;
             let implied = e.distance == 0
                 && (longest[place[e.to.index()] as usize] > u64::from(e.latency)
                     || edges[..i].iter().any(direct_twin)
                     || other_path_as_long(graph, node, e, &place, &longest, &stamp));
             if !implied {
-                kept.push(first_edge + i as u32);
+                kept.push(graph.succ_edges(node)[i]);
             }
         }
-        first_edge += edges.len() as u32;
     }
+    kept.sort_unstable();
     kept
 }
 

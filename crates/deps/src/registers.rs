@@ -39,19 +39,65 @@ struct Row {
     value: u32,
 }
 
+/// Entries of all lists. Those of lists that ended are used again, so that what is touched stays small and near.
+#[derive(Debug, Default)]
+struct Arena {
+    entries: Vec<Entry>,
+    free: u32,
+}
+
+impl Arena {
+    fn new() -> Arena {
+        Arena { entries: Vec::new(), free: NIL }
+    }
+
+    fn push(&mut self, list: &mut List, source: Source, class: u16, end: End) {
+        let entry = Entry { source, class, end, next: list.head };
+        list.len += 1;
+        if self.free == NIL {
+            list.head = self.entries.len() as u32;
+            self.entries.push(entry);
+        } else {
+            list.head = self.free;
+            let slot = &mut self.entries[self.free as usize];
+            self.free = slot.next;
+            *slot = entry;
+        }
+    }
+
+    /// Takes the first entry off a list.
+    fn pop(&mut self, list: &mut List) -> Option<Entry> {
+        let at = list.head;
+        if at == NIL {
+            return None;
+        }
+        let slot = &mut self.entries[at as usize];
+        let entry = *slot;
+        list.head = entry.next;
+        list.len -= 1;
+        slot.next = self.free;
+        self.free = at;
+        Some(entry)
+    }
+}
+
 /// The tables.
 #[derive(Debug, Default)]
 pub(crate) struct Registers {
     dense: [Vec<u32>; 2 * RegClass::ALL.len()],
     sparse: FxHashMap<Lane, u32>,
     rows: Vec<Row>,
-    arena: Vec<Entry>,
+    arena: Arena,
     /// For a long list, the reason to wait and the class of consumers: the join over its first entries, and the list's head at that time.
     joins: FxHashMap<(u32, EdgeKind, u16), (Source, u32)>,
     ids: u32,
 }
 
 impl Registers {
+    pub fn new() -> Registers {
+        Registers { arena: Arena::new(), ..Registers::default() }
+    }
+
     /// The row of a lane, made when it is first met.
     pub fn row(&mut self, lane: Lane) -> u32 {
         let table = &mut self.dense[lane.class() as usize * 2 + usize::from(lane.is_virtual())];
@@ -91,23 +137,8 @@ impl Registers {
         raw: impl Fn(u16, u16) -> u16,
     ) {
         let row = row as usize;
-        self.connect(
-            edges,
-            self.rows[row].writers,
-            reader,
-            class,
-            end,
-            EdgeKind::Raw,
-            raw,
-            false,
-        );
-        push(
-            &mut self.arena,
-            &mut self.rows[row].readers,
-            reader,
-            class,
-            end,
-        );
+        self.connect(edges, self.rows[row].writers, reader, class, end, EdgeKind::Raw, raw);
+        self.arena.push(&mut self.rows[row].readers, reader, class, end);
     }
 
     /// Makes a writer wait for the reads and writes before it, and remembers it. A killing write ends the row's lists.
@@ -123,60 +154,33 @@ impl Registers {
         war: impl Fn(u16, u16) -> u16,
         waw: impl Fn(u16, u16) -> u16,
     ) {
-        let row = row as usize;
-        let Row {
-            writers, readers, ..
-        } = self.rows[row];
-        self.connect(
-            edges,
-            readers,
-            writer,
-            class,
-            end,
-            EdgeKind::War,
-            war,
-            kills,
-        );
-        self.connect(
-            edges,
-            writers,
-            writer,
-            class,
-            end,
-            EdgeKind::Waw,
-            waw,
-            kills,
-        );
+        let index = row as usize;
+        let row = &mut self.rows[index];
         if kills {
-            self.rows[row] = new_row(&mut self.ids);
-            // What the instruction itself read stays: the next write waits for that read too.
-            let mut at = readers.head;
-            while at != NIL && self.arena[at as usize].source == writer {
-                let Entry {
-                    class, end, next, ..
-                } = self.arena[at as usize];
-                push(
-                    &mut self.arena,
-                    &mut self.rows[row].readers,
-                    writer,
-                    class,
-                    end,
-                );
-                at = next;
+            let ended = std::mem::replace(row, new_row(&mut self.ids));
+            let (mut readers, mut writers) = (ended.readers, ended.writers);
+            while let Some(e) = self.arena.pop(&mut readers) {
+                edges.add(e.source, writer, war(e.class, class), EdgeKind::War, e.end, end);
+                if e.source == writer {
+                    // What the instruction itself read stays: the next write waits for that read too.
+                    self.arena.push(&mut row.readers, e.source, e.class, e.end);
+                }
             }
+            while let Some(e) = self.arena.pop(&mut writers) {
+                edges.add(e.source, writer, waw(e.class, class), EdgeKind::Waw, e.end, end);
+            }
+        } else {
+            let Row { readers, writers, .. } = *row;
+            self.connect(edges, readers, writer, class, end, EdgeKind::War, war);
+            self.connect(edges, writers, writer, class, end, EdgeKind::Waw, waw);
         }
         self.ids += 1;
-        self.rows[row].value = self.ids;
-        push(
-            &mut self.arena,
-            &mut self.rows[row].writers,
-            writer,
-            class,
-            end,
-        );
+        let row = &mut self.rows[index];
+        row.value = self.ids;
+        self.arena.push(&mut row.writers, writer, class, end);
     }
 
-    /// Edges from a list to a consumer: one per entry when the list is short or ends here, through a join otherwise.
+    /// Edges from a list that goes on to a consumer: one per entry while the list is short, through a join otherwise.
     #[allow(clippy::too_many_arguments)]
     fn connect(
         &mut self,
@@ -187,24 +191,14 @@ impl Registers {
         end: End,
         kind: EdgeKind,
         cost: impl Fn(u16, u16) -> u16,
-        ends_here: bool,
     ) {
-        if list.len <= DIRECT || ends_here {
-            let mut at = list.head;
+        let entries = &self.arena.entries;
+        let mut at = list.head;
+        if list.len <= DIRECT {
             while at != NIL {
-                let entry = self.arena[at as usize];
-                // What an instruction read it may overwrite itself.
-                if entry.source != consumer {
-                    edges.add(
-                        entry.source,
-                        consumer,
-                        cost(entry.class, class),
-                        kind,
-                        entry.end,
-                        end,
-                    );
-                }
-                at = entry.next;
+                let e = entries[at as usize];
+                edges.add(e.source, consumer, cost(e.class, class), kind, e.end, end);
+                at = e.next;
             }
             return;
         }
@@ -212,9 +206,8 @@ impl Registers {
         let covered = old.map_or(NIL, |(_, head)| head);
         let mut join = old.map(|(join, _)| join);
         // The consumer's own entries are the newest; they stay uncovered.
-        let mut at = list.head;
-        while at != covered && at != NIL && self.arena[at as usize].source == consumer {
-            at = self.arena[at as usize].next;
+        while at != covered && at != NIL && entries[at as usize].source == consumer {
+            at = entries[at as usize].next;
         }
         if at != covered {
             let fresh = edges.add_join(consumer);
@@ -223,16 +216,9 @@ impl Registers {
             }
             let newest = at;
             while at != covered {
-                let entry = self.arena[at as usize];
-                edges.add(
-                    entry.source,
-                    fresh,
-                    cost(entry.class, class),
-                    kind,
-                    entry.end,
-                    End::NONE,
-                );
-                at = entry.next;
+                let e = entries[at as usize];
+                edges.add(e.source, fresh, cost(e.class, class), kind, e.end, End::NONE);
+                at = e.next;
             }
             self.joins.insert((list.id, kind, class), (fresh, newest));
             join = Some(fresh);
@@ -245,25 +231,6 @@ impl Registers {
 
 fn new_row(ids: &mut u32) -> Row {
     *ids += 2;
-    let list = |id| List {
-        head: NIL,
-        len: 0,
-        id,
-    };
-    Row {
-        writers: list(*ids - 1),
-        readers: list(*ids),
-        value: *ids,
-    }
-}
-
-fn push(arena: &mut Vec<Entry>, list: &mut List, source: Source, class: u16, end: End) {
-    arena.push(Entry {
-        source,
-        class,
-        end,
-        next: list.head,
-    });
-    list.head = arena.len() as u32 - 1;
-    list.len += 1;
+    let list = |id| List { head: NIL, len: 0, id };
+    Row { writers: list(*ids - 1), readers: list(*ids), value: *ids }
 }

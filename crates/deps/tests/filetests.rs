@@ -14,10 +14,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    sassafras_testkit::filetest::main(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests"),
-        run,
-    )
+    sassafras_testkit::filetest::main(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests"), run)
 }
 
 fn run(directive: &str, source: &str) -> Result<String> {
@@ -30,9 +27,7 @@ fn run(directive: &str, source: &str) -> Result<String> {
     for f in &module.functions {
         let insts = f.block_insts(f.blocks().next().context("no block")?);
         let arch: Arch = f.arch.parse()?;
-        let options = BuildOptions {
-            carried: words.contains(&"carried"),
-        };
+        let options = BuildOptions { carried: words.contains(&"carried") };
         let graph = match words.last() {
             Some(&"documented") => build(f, insts, &Documented::new(f, arch, None), options),
             Some(&"measured") => build(f, insts, &Measured::new(f, arch, None), options),
@@ -40,9 +35,7 @@ fn run(directive: &str, source: &str) -> Result<String> {
         };
         match words[0] {
             "edges" => print_edges(&graph, &mut out)?,
-            "dot" => {
-                out += &export::dot(&graph, &f.name, |n| text::print_inst(f, insts[n.index()]))
-            }
+            "dot" => out += &export::dot(&graph, &f.name, |n| text::print_inst(f, insts[n.index()])),
             "recurrence" => print_recurrence(f, &graph, &mut out)?,
             other => bail!("no such directive: {other}"),
         }
@@ -51,7 +44,7 @@ fn run(directive: &str, source: &str) -> Result<String> {
 }
 
 fn print_edges(graph: &Graph, out: &mut String) -> Result<()> {
-    for e in graph.edges() {
+    for e in graph.edges_by_node() {
         writeln!(out, "{}", show(graph, e))?;
     }
     writeln!(out, "critical path {}", Paths::new(graph).critical_length())?;
@@ -62,11 +55,7 @@ fn print_recurrence(f: &Function, graph: &Graph, out: &mut String) -> Result<()>
     match critical_recurrence(graph) {
         None => writeln!(out, "{}: none", f.name)?,
         Some(r) => {
-            writeln!(
-                out,
-                "{}: {} cycles over {} iterations",
-                f.name, r.latency, r.distance
-            )?;
+            writeln!(out, "{}: {} cycles over {} iterations", f.name, r.latency, r.distance)?;
             for &e in &r.circuit {
                 writeln!(out, "  {}", show(graph, &graph.edges()[e as usize]))?;
             }
@@ -77,18 +66,8 @@ fn print_recurrence(f: &Function, graph: &Graph, out: &mut String) -> Result<()>
 
 fn show(graph: &Graph, e: &Edge) -> String {
     let node = |n| {
-        if graph.is_join(n) {
-            format!("join{}", n.index() - graph.inst_count())
-        } else {
-            n.0.to_string()
-        }
+        if graph.is_join(n) { format!("join{}", n.index() - graph.inst_count()) } else { n.0.to_string() }
     };
     let distance = if e.distance > 0 { " carried" } else { "" };
-    format!(
-        "{} -> {} {} {}{distance}",
-        node(e.from),
-        node(e.to),
-        e.kind.name(),
-        e.latency
-    )
+    format!("{} -> {} {} {}{distance}", node(e.from), node(e.to), e.kind.name(), e.latency)
 }

@@ -17,9 +17,7 @@ struct Uneven {
 
 impl Uneven {
     fn number(&self, parts: &[u64], below: u64) -> u16 {
-        let mixed = parts
-            .iter()
-            .fold(self.seed, |h, p| Rng::new(h ^ p).next_u64());
+        let mixed = parts.iter().fold(self.seed, |h, p| Rng::new(h ^ p).next_u64());
         (mixed % below) as u16
     }
 }
@@ -63,20 +61,10 @@ fn check_closures(seed: u64, insts: usize, carried: bool) -> Result<(), TestCase
     let (f, insts, model) = random(seed, insts);
     let options = BuildOptions { carried };
     let graph = build(&f, &insts, &model, options);
-    let (fast, slow) = (
-        oracle::closure_of(&graph),
-        oracle::closure(&f, &insts, &model, options),
-    );
+    let (fast, slow) = (oracle::closure_of(&graph), oracle::closure(&f, &insts, &model, options));
     for (i, row) in slow.iter().enumerate() {
         for (j, &expected) in row.iter().enumerate() {
-            prop_assert_eq!(
-                fast[i][j],
-                expected,
-                "path {} -> {} of {}",
-                i,
-                j,
-                insts.len()
-            );
+            prop_assert_eq!(fast[i][j], expected, "path {} -> {} of {}", i, j, insts.len());
         }
     }
     Ok(())
@@ -231,8 +219,7 @@ fn largest_ratio_by_karp(graph: &Graph) -> Option<(u64, u64)> {
             }
             for b in 0..n {
                 if here[e.to.index()][b] != NONE {
-                    let length =
-                        here[a][e.from.index()] + i64::from(e.latency) + here[e.to.index()][b];
+                    let length = here[a][e.from.index()] + i64::from(e.latency) + here[e.to.index()][b];
                     step[a][b] = step[a][b].max(length);
                 }
             }

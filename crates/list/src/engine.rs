@@ -48,11 +48,7 @@ pub fn schedule<S: Strategy>(
     direction: Direction,
     strategy: &mut S,
 ) -> Schedule {
-    let context = Context {
-        graph,
-        paths,
-        direction,
-    };
+    let context = Context { graph, paths, direction };
     let mut result = Schedule {
         order: Vec::with_capacity(graph.inst_count()),
         picks: Vec::with_capacity(graph.inst_count()),
@@ -193,15 +189,10 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
             match self.take() {
                 Some((node, why)) => {
                     let class = self.resources.class_of(node.index());
-                    let start =
-                        self.state.ready[node.index()].max(self.reservations.earliest(class));
+                    let start = self.state.ready[node.index()].max(self.reservations.earliest(class));
                     self.reservations.advance_to(start);
                     self.reservations.start(class);
-                    result.picks.push(Pick {
-                        node,
-                        cycle: start,
-                        reason: why,
-                    });
+                    result.picks.push(Pick { node, cycle: start, reason: why });
                     *result.statistics.reasons.entry(why).or_default() += 1;
                     self.place(node, start);
                     self.tell(node);
@@ -225,9 +216,7 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
         }
         for &node in self.slice {
             let mut waiting = 0;
-            for_each_incoming(self.context, node, |_, from| {
-                waiting += u32::from(self.in_region(from))
-            });
+            for_each_incoming(self.context, node, |_, from| waiting += u32::from(self.in_region(from)));
             self.state.waiting[node.index()] = waiting;
         }
         let slice = self.slice;
@@ -267,11 +256,7 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
     }
 
     fn push_entry(&mut self, node: Node) {
-        let heap = if self.heaps.len() == 1 {
-            0
-        } else {
-            self.resources.class_of(node.index())
-        };
+        let heap = if self.heaps.len() == 1 { 0 } else { self.resources.class_of(node.index()) };
         self.heaps[heap].push(Entry {
             key: self.strategy.key(self.context, node),
             tie: Reverse(tie(self.context.direction, node)),
@@ -304,11 +289,7 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
             };
             let now = S::CANDIDATES == Candidates::Released
                 || self.reservations.earliest(heap) <= self.reservations.cycle();
-            if now
-                && best
-                    .and_then(|b| self.heaps[b].peek())
-                    .is_none_or(|b| entry > b)
-            {
+            if now && best.and_then(|b| self.heaps[b].peek()).is_none_or(|b| entry > b) {
                 best = Some(heap);
             }
         }
@@ -379,31 +360,17 @@ pub(crate) fn tie(direction: Direction, node: Node) -> u32 {
 }
 
 /// Calls `visit` for every edge that leaves a node in the direction of growth, with the node at its other end.
-pub(crate) fn for_each_outgoing(
-    context: &Context<'_>,
-    node: Node,
-    mut visit: impl FnMut(&Edge, Node),
-) {
+pub(crate) fn for_each_outgoing(context: &Context<'_>, node: Node, mut visit: impl FnMut(&Edge, Node)) {
     match context.direction {
         Direction::TopDown => context.graph.succs_here(node).for_each(|e| visit(e, e.to)),
-        Direction::BottomUp => context
-            .graph
-            .preds_here(node)
-            .for_each(|e| visit(e, e.from)),
+        Direction::BottomUp => context.graph.preds_here(node).for_each(|e| visit(e, e.from)),
     }
 }
 
 /// Calls `visit` for every edge that enters a node in the direction of growth, with the node at its other end.
-pub(crate) fn for_each_incoming(
-    context: &Context<'_>,
-    node: Node,
-    mut visit: impl FnMut(&Edge, Node),
-) {
+pub(crate) fn for_each_incoming(context: &Context<'_>, node: Node, mut visit: impl FnMut(&Edge, Node)) {
     match context.direction {
-        Direction::TopDown => context
-            .graph
-            .preds_here(node)
-            .for_each(|e| visit(e, e.from)),
+        Direction::TopDown => context.graph.preds_here(node).for_each(|e| visit(e, e.from)),
         Direction::BottomUp => context.graph.succs_here(node).for_each(|e| visit(e, e.to)),
     }
 }

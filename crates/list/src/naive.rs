@@ -19,20 +19,12 @@ pub fn picks<S: Strategy>(
     direction: Direction,
     strategy: &mut S,
 ) -> Vec<Pick> {
-    let context = Context {
-        graph,
-        paths,
-        direction,
-    };
+    let context = Context { graph, paths, direction };
     let mut all = Vec::new();
     for slice in region_slices(graph) {
         let mut placed = BTreeMap::new();
         let mut reservations = Reservations::new(resources);
-        let insts: Vec<Node> = slice
-            .iter()
-            .copied()
-            .filter(|&n| !graph.is_join(n))
-            .collect();
+        let insts: Vec<Node> = slice.iter().copied().filter(|&n| !graph.is_join(n)).collect();
         while placed.len() < insts.len() {
             let mut candidates: Vec<(Node, u64)> = Vec::new();
             for &node in insts.iter().filter(|n| !placed.contains_key(*n)) {
@@ -42,30 +34,19 @@ pub fn picks<S: Strategy>(
                 }
             }
             if S::CANDIDATES == Candidates::Ready {
-                let soonest = candidates
-                    .iter()
-                    .map(|c| c.1)
-                    .min()
-                    .expect("a graph without circuits");
+                let soonest = candidates.iter().map(|c| c.1).min().expect("a graph without circuits");
                 reservations.advance_to(soonest);
                 candidates.retain(|c| c.1 <= reservations.cycle());
             }
-            let rank = |&(node, _): &(Node, u64)| {
-                (strategy.key(&context, node), Reverse(tie(direction, node)))
-            };
+            let rank =
+                |&(node, _): &(Node, u64)| (strategy.key(&context, node), Reverse(tie(direction, node)));
             candidates.sort_by_key(|c| Reverse(rank(c)));
             let (node, start) = candidates[0];
             // Another candidate of the same unit is no alternative once the first has taken the unit.
             reservations.advance_to(start);
             let key = strategy.key(&context, node);
-            let next = candidates
-                .get(1)
-                .map(|&(other, _)| strategy.key(&context, other));
-            all.push(Pick {
-                node,
-                cycle: start,
-                reason: reason::<S>(&key, next.as_ref()),
-            });
+            let next = candidates.get(1).map(|&(other, _)| strategy.key(&context, other));
+            all.push(Pick { node, cycle: start, reason: reason::<S>(&key, next.as_ref()) });
             reservations.start(resources.class_of(node.index()));
             placed.insert(node, start);
             strategy.placed(&context, node, &mut Vec::new());

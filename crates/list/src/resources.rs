@@ -85,12 +85,7 @@ impl Resources {
                 return Err(ResourceError::NoClass { node, class });
             }
         }
-        Ok(Resources {
-            issue_width,
-            units,
-            demands,
-            class_of,
-        })
+        Ok(Resources { issue_width, units, demands, class_of })
     }
 
     /// No units at all: only dependences and the issue width count.
@@ -136,17 +131,8 @@ pub(crate) struct Reservations<'r> {
 
 impl<'r> Reservations<'r> {
     pub fn new(resources: &'r Resources) -> Reservations<'r> {
-        let free_from = resources
-            .units
-            .iter()
-            .map(|u| vec![0; u.copies as usize])
-            .collect();
-        Reservations {
-            resources,
-            free_from,
-            cycle: 0,
-            started: 0,
-        }
+        let free_from = resources.units.iter().map(|u| vec![0; u.copies as usize]).collect();
+        Reservations { resources, free_from, cycle: 0, started: 0 }
     }
 
     pub fn cycle(&self) -> u64 {
@@ -168,11 +154,7 @@ impl<'r> Reservations<'r> {
     /// The first cycle from now on in which a node of the class may start, as far as units and slots go.
     pub fn earliest(&self, class: usize) -> u64 {
         let demand = &self.resources.demands[class];
-        let units = demand
-            .units
-            .iter()
-            .map(|&(unit, _)| self.free_from[usize::from(unit)][0])
-            .max();
+        let units = demand.units.iter().map(|&(unit, _)| self.free_from[usize::from(unit)][0]).max();
         self.next_slot().max(units.unwrap_or(0))
     }
 

@@ -92,10 +92,6 @@ pub(crate) fn reason<S: Strategy>(chosen: &S::Key, next: Option<&S::Key>) -> Rea
     let Some(next) = next else {
         return Reason::OnlyChoice;
     };
-    let differs = chosen
-        .as_ref()
-        .iter()
-        .zip(next.as_ref())
-        .position(|(a, b)| a != b);
+    let differs = chosen.as_ref().iter().zip(next.as_ref()).position(|(a, b)| a != b);
     differs.map_or(Reason::SourceOrder, |i| Reason::Component(S::COMPONENTS[i]))
 }

@@ -25,12 +25,7 @@ pub fn time(graph: &Graph, resources: &Resources, order: &[Node]) -> Timing {
     let mut reservations = Reservations::new(resources);
     let (mut busy, mut last) = (0, None);
     for &node in order {
-        assert_eq!(
-            clocks.waiting[node.index()],
-            0,
-            "node {} comes before one that it depends on",
-            node.0
-        );
+        assert_eq!(clocks.waiting[node.index()], 0, "node {} comes before one that it depends on", node.0);
         let class = resources.class_of(node.index());
         reservations.advance_to(clocks.ready[node.index()].max(reservations.earliest(class)));
         let now = reservations.cycle();
@@ -41,11 +36,7 @@ pub fn time(graph: &Graph, resources: &Resources, order: &[Node]) -> Timing {
         clocks.place(node, now);
     }
     let cycles = last.map_or(0, |c| c + 1);
-    Timing {
-        start,
-        cycles,
-        stalls: cycles - busy,
-    }
+    Timing { start, cycles, stalls: cycles - busy }
 }
 
 /// When the operands of every node are there.
@@ -65,15 +56,8 @@ impl Clocks<'_> {
         }
         // Joins over the iteration before only are there from the beginning.
         let passed = graph.topological().iter().copied();
-        let passed = passed
-            .filter(|&n| graph.is_join(n) && waiting[n.index()] == 0)
-            .collect();
-        let mut clocks = Clocks {
-            graph,
-            waiting,
-            ready: vec![0; graph.node_count()],
-            passed,
-        };
+        let passed = passed.filter(|&n| graph.is_join(n) && waiting[n.index()] == 0).collect();
+        let mut clocks = Clocks { graph, waiting, ready: vec![0; graph.node_count()], passed };
         clocks.pass_on();
         clocks
     }

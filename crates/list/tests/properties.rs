@@ -47,23 +47,15 @@ fn case(seed: u64, insts: usize) -> Case {
     let mut rng = Rng::new(seed);
     let shape = Shape::random(&mut rng, 1, insts);
     let f = function(&mut rng, &shape);
-    let insts = f
-        .block_insts(f.blocks().next().expect("one block"))
-        .to_vec();
-    let options = BuildOptions {
-        carried: rng.chance(30),
-    };
+    let insts = f.block_insts(f.blocks().next().expect("one block")).to_vec();
+    let options = BuildOptions { carried: rng.chance(30) };
     let graph = if rng.chance(80) {
         build(&f, &insts, &ByOpcode, options)
     } else {
         build(&f, &insts, &UnitLatency, options)
     };
-    let units: Vec<Unit> = (0..3)
-        .map(|i| Unit {
-            name: format!("u{i}"),
-            copies: 1 + rng.below(2) as u32,
-        })
-        .collect();
+    let units: Vec<Unit> =
+        (0..3).map(|i| Unit { name: format!("u{i}"), copies: 1 + rng.below(2) as u32 }).collect();
     let mut demands = vec![Demand::default()];
     for first in 0..3u16 {
         let mut units = vec![(first, rng.below(6) as u16)];
@@ -72,24 +64,10 @@ fn case(seed: u64, insts: usize) -> Case {
         }
         demands.push(Demand { units });
     }
-    let class_of = insts
-        .iter()
-        .map(|_| rng.below(demands.len()) as u16)
-        .collect();
-    let resources =
-        Resources::new(1 + rng.below(3) as u32, units, demands, class_of).expect("consistent");
-    let direction = if rng.chance(50) {
-        Direction::TopDown
-    } else {
-        Direction::BottomUp
-    };
-    Case {
-        paths: Paths::new(&graph),
-        graph,
-        resources,
-        direction,
-        seed,
-    }
+    let class_of = insts.iter().map(|_| rng.below(demands.len()) as u16).collect();
+    let resources = Resources::new(1 + rng.below(3) as u32, units, demands, class_of).expect("consistent");
+    let direction = if rng.chance(50) { Direction::TopDown } else { Direction::BottomUp };
+    Case { paths: Paths::new(&graph), graph, resources, direction, seed }
 }
 
 /// Keys that change with every pick: prefers what touches the last node placed.
@@ -105,29 +83,19 @@ impl Strategy for Neighbour {
     const CANDIDATES: Candidates = Candidates::Ready;
 
     fn key(&self, context: &Context<'_>, node: Node) -> [i64; 2] {
-        [
-            i64::from(self.near.contains(&node)),
-            -i64::from(context.to_go(node)),
-        ]
+        [i64::from(self.near.contains(&node)), -i64::from(context.to_go(node))]
     }
 
     fn placed(&mut self, context: &Context<'_>, node: Node, changed: &mut Vec<Node>) {
         changed.append(&mut self.near);
-        self.near
-            .extend(context.graph.succs(node).iter().map(|e| e.to));
+        self.near.extend(context.graph.succs(node).map(|e| e.to));
         self.near.extend(context.graph.preds(node).map(|e| e.from));
         changed.extend(&self.near);
     }
 }
 
 fn compare<S: Strategy + Clone>(case: &Case, strategy: &S) -> Result<(), TestCaseError> {
-    let Case {
-        graph,
-        paths,
-        resources,
-        direction,
-        ..
-    } = case;
+    let Case { graph, paths, resources, direction, .. } = case;
     let fast = schedule(graph, paths, resources, *direction, &mut strategy.clone());
     let slow = naive::picks(graph, paths, resources, *direction, &mut strategy.clone());
     prop_assert_eq!(&fast.picks, &slow);
@@ -161,29 +129,19 @@ fn check_timing(
         }
     }
     for cycle in 0..timing.cycles {
-        let started = order
-            .iter()
-            .filter(|n| timing.start[n.index()] == cycle)
-            .count();
+        let started = order.iter().filter(|n| timing.start[n.index()] == cycle).count();
         prop_assert!(started <= resources.issue_width() as usize);
         for (unit, kind) in resources.units().iter().enumerate() {
             let busy = order.iter().filter(|n| {
                 let start = timing.start[n.index()];
-                resources.demands()[resources.class_of(n.index())]
-                    .units
-                    .iter()
-                    .any(|&(u, cycles)| {
-                        usize::from(u) == unit
-                            && start <= cycle
-                            && cycle < start + u64::from(cycles)
-                    })
+                resources.demands()[resources.class_of(n.index())].units.iter().any(|&(u, cycles)| {
+                    usize::from(u) == unit && start <= cycle && cycle < start + u64::from(cycles)
+                })
             });
             prop_assert!(busy.count() <= kind.copies as usize);
         }
     }
-    let idle = (0..timing.cycles)
-        .filter(|c| !timing.start.contains(c))
-        .count() as u64;
+    let idle = (0..timing.cycles).filter(|c| !timing.start.contains(c)).count() as u64;
     prop_assert_eq!(idle, timing.stalls);
     Ok(())
 }

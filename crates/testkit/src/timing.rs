@@ -1,20 +1,31 @@
-//! Timing for benchmarks: medians, and growth over sizes.
+//! Timing for benchmarks, and growth over sizes.
 
 use crate::workloads::Workload;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// The median time of `runs` calls, in seconds.
-pub fn median_seconds<T>(runs: usize, mut call: impl FnMut() -> T) -> f64 {
-    let mut times: Vec<f64> = (0..runs.max(1))
-        .map(|_| {
-            let start = Instant::now();
-            black_box(call());
-            start.elapsed().as_secs_f64()
-        })
-        .collect();
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+/// The time one call takes, in seconds: the average over a batch of about a twentieth of a second, in processor time
+/// where the system tells it, so that other work on the machine counts little.
+pub fn seconds<T>(mut call: impl FnMut() -> T) -> f64 {
+    const BATCH_SECONDS: f64 = 0.05;
+    let (wall, cpu) = (Instant::now(), processor_seconds());
+    let mut repeats = 0u32;
+    while repeats == 0 || wall.elapsed().as_secs_f64() < BATCH_SECONDS {
+        black_box(call());
+        repeats += 1;
+    }
+    let elapsed = match (cpu, processor_seconds()) {
+        (Some(before), Some(after)) if after > before => after - before,
+        _ => wall.elapsed().as_secs_f64(),
+    };
+    elapsed / f64::from(repeats)
+}
+
+/// Seconds that this thread has run on a processor, where the system says so (Linux).
+fn processor_seconds() -> Option<f64> {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds: f64 = stat.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(nanoseconds * 1e-9)
 }
 
 /// One row of a scaling table.
@@ -22,26 +33,27 @@ pub fn median_seconds<T>(runs: usize, mut call: impl FnMut() -> T) -> f64 {
 pub struct Scaling {
     /// The shape of the code.
     pub workload: Workload,
-    /// Instructions and median seconds, in rising order of size.
+    /// Instructions and seconds, in rising order of size.
     pub points: Vec<(usize, f64)>,
 }
 
 impl Scaling {
-    /// Measures `call` on each size. `prepare` makes its input, outside the clock.
+    /// Measures `call` on each size: `rounds` over all sizes in turn, so that a slow spell hits them all, and of each
+    /// size the best round, which is the one least disturbed. `prepare` makes the input, outside the clock.
     pub fn measure<I, T>(
         workload: Workload,
         sizes: &[usize],
-        runs: usize,
+        rounds: usize,
         prepare: impl Fn(usize) -> I,
         call: impl Fn(&I) -> T,
     ) -> Scaling {
-        let points = sizes
-            .iter()
-            .map(|&n| {
-                let input = prepare(n);
-                (n, median_seconds(runs, || call(&input)))
-            })
-            .collect();
+        let inputs: Vec<I> = sizes.iter().map(|&n| prepare(n)).collect();
+        let mut points: Vec<(usize, f64)> = sizes.iter().map(|&n| (n, f64::INFINITY)).collect();
+        for _ in 0..rounds.max(1) {
+            for (input, point) in inputs.iter().zip(&mut points) {
+                point.1 = point.1.min(seconds(|| call(input)));
+            }
+        }
         Scaling { workload, points }
     }
 

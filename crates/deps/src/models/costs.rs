@@ -48,12 +48,7 @@ impl EdgeCosts {
                 continue;
             }
             let mut cells = line.splitn(4, ',');
-            let row = (
-                cells.next(),
-                cells.next(),
-                cells.next().map(str::parse::<u16>),
-                cells.next(),
-            );
+            let row = (cells.next(), cells.next(), cells.next().map(str::parse::<u16>), cells.next());
             match row {
                 (Some(of), Some(edge), Some(Ok(cost)), Some(source)) if !source.is_empty() => {
                     if of == model {
@@ -67,11 +62,7 @@ impl EdgeCosts {
             let found: Vec<u16> = rows.iter().filter(|r| r.0 == edge).map(|r| r.1).collect();
             match found[..] {
                 [one] => Ok(one),
-                _ => Err(CostError::Count {
-                    model: model.to_owned(),
-                    edge,
-                    found: found.len(),
-                }),
+                _ => Err(CostError::Count { model: model.to_owned(), edge, found: found.len() }),
             }
         };
         Ok(EdgeCosts {
@@ -90,10 +81,7 @@ impl EdgeCosts {
     /// The same with another cost for results that no table speaks of.
     #[must_use]
     pub fn with_unknown(self, cost: Option<u16>) -> EdgeCosts {
-        EdgeCosts {
-            unknown_raw: cost.unwrap_or(self.unknown_raw),
-            ..self
-        }
+        EdgeCosts { unknown_raw: cost.unwrap_or(self.unknown_raw), ..self }
     }
 
     /// The cost of an order that is not about registers.
@@ -134,25 +122,12 @@ mod tests {
         let without = TABLE.replace("measured,waw", "measured,wax");
         assert_eq!(
             EdgeCosts::parse(&without, "measured"),
-            Err(CostError::Count {
-                model: "measured".into(),
-                edge: "waw",
-                found: 0
-            })
+            Err(CostError::Count { model: "measured".into(), edge: "waw", found: 0 })
         );
         let twice = format!("{TABLE}measured,waw,2,again\n");
-        assert!(matches!(
-            EdgeCosts::parse(&twice, "measured"),
-            Err(CostError::Count { found: 2, .. })
-        ));
+        assert!(matches!(EdgeCosts::parse(&twice, "measured"), Err(CostError::Count { found: 2, .. })));
         let no_source = format!("{TABLE}measured,waw,2,\n");
-        assert!(matches!(
-            EdgeCosts::parse(&no_source, "measured"),
-            Err(CostError::Row(_))
-        ));
-        assert!(matches!(
-            EdgeCosts::parse("measured,waw,x,y\n", "measured"),
-            Err(CostError::Row(1))
-        ));
+        assert!(matches!(EdgeCosts::parse(&no_source, "measured"), Err(CostError::Row(_))));
+        assert!(matches!(EdgeCosts::parse("measured,waw,x,y\n", "measured"), Err(CostError::Row(1))));
     }
 }

@@ -18,23 +18,19 @@ impl Documented {
     /// Looks every opcode of the function up once. `unknown` replaces what a result costs that no table speaks of.
     pub fn new(f: &Function, arch: Arch, unknown: Option<u16>) -> Documented {
         let costs = costs::DOCUMENTED.with_unknown(unknown);
-        let interned = Interned::new(f, |opcode| {
-            documented_latency(opcode, arch).unwrap_or(costs.unknown_raw)
-        });
-        Documented {
-            class_of: interned.of_opcode,
-            latency: interned.values,
-            costs,
-        }
+        let interned =
+            Interned::new(f, |opcode| documented_latency(opcode, arch).unwrap_or(costs.unknown_raw));
+        Documented { class_of: interned.of_opcode, latency: interned.values, costs }
     }
 }
 
 fn documented_latency(opcode: &str, arch: Arch) -> Option<u16> {
-    let cost = classes_for_mnemonic(opcode, &Conditions::default())
-        .into_iter()
-        .find_map(|found| match found.class {
-            ClassRef::Class(choice) => class_costs(arch, choice.class)?.latency,
-            ClassRef::Dynamic => None,
+    let cost =
+        classes_for_mnemonic(opcode, &Conditions::default()).into_iter().find_map(|found| {
+            match found.class {
+                ClassRef::Class(choice) => class_costs(arch, choice.class)?.latency,
+                ClassRef::Dynamic => None,
+            }
         })?;
     u16::try_from(cost.0.hi()).ok()
 }

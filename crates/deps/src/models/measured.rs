@@ -4,8 +4,7 @@ use super::{EdgeCosts, Interned, costs};
 use crate::latency::{LatencyModel, OrderKind};
 use sassafras_ir::{Effects, Function, Inst, LaneRef, RegClass, Role as IrRole};
 use sassafras_machine::{
-    Arch, Category, Hazard, Lane, MeasuredLatencies, MeasuredQuery, RegisterKind, Role,
-    memory_spaces,
+    Arch, Category, Hazard, Lane, MeasuredLatencies, MeasuredQuery, RegisterKind, Role, memory_spaces,
 };
 
 /// What a result needs before it is read, in cycles, by producer, consumer, register file, operand role and half.
@@ -58,16 +57,8 @@ impl Measured {
         let costs = costs::MEASURED.with_unknown(unknown);
         let Interned { of_opcode, values } = Interned::new(f, |opcode| {
             let category = Category::of(opcode);
-            let names = if category.is_some() {
-                tables.names_matching(opcode)
-            } else {
-                Vec::new()
-            };
-            Signature {
-                category,
-                names,
-                asks_as: AsksAs(opcode.to_owned()),
-            }
+            let names = if category.is_some() { tables.names_matching(opcode) } else { Vec::new() };
+            Signature { category, names, asks_as: AsksAs(opcode.to_owned()) }
         });
         let ask = |hazard, producer: &Signature, consumer: &Signature, (register, lane), role| {
             let answer = tables.lookup(&MeasuredQuery {
@@ -89,36 +80,24 @@ impl Measured {
                     && row.producer_mnemonic.is_none()
                     && row.register.is_none_or(|r| r == register)
             });
-            rows.filter_map(|row| u16::try_from(row.cycles?.0.hi()).ok())
-                .max()
+            rows.filter_map(|row| u16::try_from(row.cycles?.0.hi()).ok()).max()
         };
         let mut raw = Vec::new();
         let mut waw = Vec::new();
         for producer in &values {
             let guarded = producer.category.and_then(typical_cycles);
             for def in DEFS {
-                let otherwise = guarded
-                    .or_else(|| widest(producer, def.0))
-                    .unwrap_or(costs.unknown_raw);
+                let otherwise = guarded.or_else(|| widest(producer, def.0)).unwrap_or(costs.unknown_raw);
                 for consumer in &values {
                     for role in ROLES {
                         let fixed = ask(Hazard::Raw, producer, consumer, def, role);
                         raw.push(fixed.unwrap_or(otherwise));
                     }
-                    waw.push(
-                        ask(Hazard::Waw, producer, consumer, def, Role::Operand)
-                            .unwrap_or(costs.waw),
-                    );
+                    waw.push(ask(Hazard::Waw, producer, consumer, def, Role::Operand).unwrap_or(costs.waw));
                 }
             }
         }
-        Measured {
-            signature_of: of_opcode,
-            uses: values.len() as u16,
-            raw,
-            waw,
-            costs,
-        }
+        Measured { signature_of: of_opcode, uses: values.len() as u16, raw, waw, costs }
     }
 
     fn signature(&self, f: &Function, inst: Inst) -> u16 {
