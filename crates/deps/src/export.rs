@@ -1,7 +1,8 @@
 //! The graph for people and programs: DOT and JSON.
 
-use crate::graph::{Edge, Graph, Node};
+use crate::graph::{Graph, Node};
 use crate::paths::Paths;
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -91,12 +92,13 @@ pub fn dot(graph: &Graph, name: &str, label: impl Fn(Node) -> String) -> String 
             writeln!(out, "  n{} [label={}];", node.0, quoted(&label(node))).expect("writing to a string");
         }
     }
-    let paths = Paths::new(graph);
-    let critical = paths.critical_path(graph);
-    for e in graph.edges_by_node() {
+    let critical: FxHashSet<u32> = Paths::new(graph).critical_path(graph).into_iter().collect();
+    let nodes = (0..graph.node_count() as u32).map(Node);
+    for i in nodes.flat_map(|n| graph.succ_edges(n).iter().copied()) {
+        let e = &graph.edges()[i as usize];
         let style = if e.distance > 0 {
             ", style=dashed"
-        } else if is_on(&critical, e) {
+        } else if critical.contains(&i) {
             ", style=bold"
         } else {
             ""
@@ -108,11 +110,6 @@ pub fn dot(graph: &Graph, name: &str, label: impl Fn(Node) -> String) -> String 
     }
     out.push_str("}\n");
     out
-}
-
-fn is_on(path: &[&Edge], edge: &Edge) -> bool {
-    // Sorted by depth, and so by place: a path visits every node once.
-    path.iter().any(|p| std::ptr::eq(*p, edge))
 }
 
 fn quoted(text: &str) -> String {

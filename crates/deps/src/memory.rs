@@ -22,8 +22,9 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Wider accesses (bulk copies) count as of unknown range, so that one access never covers many small ranges.
-pub(crate) const MAX_TRACKED_WIDTH: u32 = 256;
+/// Wider accesses (bulk copies; one thread loads at most 32 bytes) count as of unknown range, so that one access never
+/// covers many small ranges.
+pub(crate) const MAX_TRACKED_WIDTH: u32 = 32;
 /// A byte range with more readers than this collects them in a join when it is split.
 const DIRECT: usize = 3;
 

@@ -1,6 +1,6 @@
 //! Heights, depths, slack and the critical path of one iteration.
 
-use crate::graph::{Edge, Graph, Node};
+use crate::graph::{Graph, Node};
 
 /// Longest paths to and from every node, in the unit of the edges' latencies.
 #[derive(Clone, Debug)]
@@ -53,17 +53,20 @@ impl Paths {
         self.length
     }
 
-    /// The edges of one longest path, joins included; of several the one that leaves the earliest node first.
-    pub fn critical_path<'g>(&self, graph: &'g Graph) -> Vec<&'g Edge> {
+    /// One longest path, as positions in [`Graph::edges`]; joins are on it too. Of several the one that leaves the
+    /// earliest node first.
+    pub fn critical_path(&self, graph: &Graph) -> Vec<u32> {
         let start = graph.topological().iter().copied().find(|n| self.height[n.index()] == self.length);
         let mut path = Vec::new();
         let mut at = start;
         while let Some(node) = at {
-            let next = graph
-                .succs_here(node)
-                .find(|e| self.height[e.to.index()] + u32::from(e.latency) == self.height[node.index()]);
+            let next = graph.succ_edges(node).iter().copied().find(|&i| {
+                let e = &graph.edges()[i as usize];
+                e.distance == 0
+                    && self.height[e.to.index()] + u32::from(e.latency) == self.height[node.index()]
+            });
             path.extend(next);
-            at = next.map(|e| e.to);
+            at = next.map(|i| graph.edges()[i as usize].to);
         }
         path
     }
