@@ -3,6 +3,8 @@
 //! Nothing here shares code with a scheduler or with the dependence graph: what is checked is derived again, in another
 //! way, from the code alone.
 //!
-//! * [`reorder`]: that a block's new order computes what the old one did.
+//! * [`reorder`]: that a block's new order computes what the old one did;
+//! * [`hazards`]: that every hazard of scheduled SASS is covered by stalls or scoreboards.
 
+pub mod hazards;
 pub mod reorder;

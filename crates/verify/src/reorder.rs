@@ -55,12 +55,8 @@ impl fmt::Display for What {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             What::Reads(lane) => write!(f, "reads another value of {lane}"),
-            What::Memory => {
-                f.write_str("has moved across a memory access that it may conflict with")
-            }
-            What::Effects => {
-                f.write_str("has moved across a barrier, a call or an ordered instruction")
-            }
+            What::Memory => f.write_str("has moved across a memory access that it may conflict with"),
+            What::Effects => f.write_str("has moved across a barrier, a call or an ordered instruction"),
         }
     }
 }
@@ -73,8 +69,7 @@ pub fn check(f: &Function, old: &[Inst], new: &[Inst]) -> Result<(), Illegal> {
     if a != b || a.windows(2).any(|w| w[0] == w[1]) {
         return Err(Illegal::NotAPermutation);
     }
-    let numbers: FxHashMap<Inst, usize> =
-        old.iter().enumerate().map(|(i, &inst)| (inst, i)).collect();
+    let numbers: FxHashMap<Inst, usize> = old.iter().enumerate().map(|(i, &inst)| (inst, i)).collect();
     let positions = Positions::new(f, old);
     let mut before = vec![Seen::default(); old.len()];
     let end = Walk::new(f, &numbers, &positions, old).run(|number, seen| before[number] = seen);
@@ -84,21 +79,14 @@ pub fn check(f: &Function, old: &[Inst], new: &[Inst]) -> Result<(), Illegal> {
         if found.is_ok()
             && let Some(what) = before[number].difference(&seen)
         {
-            found = Err(Illegal::Differs {
-                inst: print_inst(f, old[number]),
-                position,
-                what,
-            });
+            found = Err(Illegal::Differs { inst: print_inst(f, old[number]), position, what });
         }
         position += 1;
     });
     found?;
     let mut lanes: Vec<Lane> = end.keys().chain(new_end.keys()).copied().collect();
     lanes.sort_unstable();
-    match lanes
-        .into_iter()
-        .find(|lane| end.get(lane) != new_end.get(lane))
-    {
+    match lanes.into_iter().find(|lane| end.get(lane) != new_end.get(lane)) {
         Some(lane) => Err(Illegal::LiveOut(lane)),
         None => Ok(()),
     }
@@ -117,12 +105,7 @@ struct Seen {
 
 impl Seen {
     fn difference(&self, other: &Seen) -> Option<What> {
-        let lane = self
-            .reads
-            .iter()
-            .zip(&other.reads)
-            .find(|(a, b)| a != b)
-            .map(|(a, _)| What::Reads(a.0));
+        let lane = self.reads.iter().zip(&other.reads).find(|(a, b)| a != b).map(|(a, _)| What::Reads(a.0));
         lane.or((self.memory != other.memory).then_some(What::Memory))
             .or((self.effects != other.effects).then_some(What::Effects))
     }
@@ -169,9 +152,7 @@ impl<'a> Walk<'a> {
     fn step(&mut self, inst: Inst, number: usize) -> Seen {
         let f = self.f;
         let mut seen = Seen::default();
-        f.for_each_read(inst, |r| {
-            seen.reads.push((r.lane, value(&self.lanes, r.lane)))
-        });
+        f.for_each_read(inst, |r| seen.reads.push((r.lane, value(&self.lanes, r.lane))));
         let mut kind = Kind::of(f.inst(inst).effects);
         let accesses: Vec<Access> = f
             .accesses(inst)
@@ -185,8 +166,7 @@ impl<'a> Walk<'a> {
         // All accesses of an instruction look before any of them counts.
         for access in &accesses {
             for region in regions(access.space) {
-                seen.memory
-                    .extend(self.regions[region].conflicting(self.positions, access));
+                seen.memory.extend(self.regions[region].conflicting(self.positions, access));
             }
         }
         for access in accesses {
@@ -197,21 +177,16 @@ impl<'a> Walk<'a> {
         seen.effects = self.fences.step(kind, id(number, 0));
         let kills = f.kills(inst);
         f.for_each_write(inst, |w| {
-            let written =
-                id(number, 1000 + usize::from(w.part)).wrapping_add(Print::from(w.lane.bits()));
+            let written = id(number, 1000 + usize::from(w.part)).wrapping_add(Print::from(w.lane.bits()));
             let held = if kills { 0 } else { value(&self.lanes, w.lane) };
-            self.lanes
-                .insert(w.lane, mix(held ^ 0xC0FFEE).wrapping_add(written));
+            self.lanes.insert(w.lane, mix(held ^ 0xC0FFEE).wrapping_add(written));
         });
         seen
     }
 }
 
 fn value(lanes: &FxHashMap<Lane, Print>, lane: Lane) -> Print {
-    lanes
-        .get(&lane)
-        .copied()
-        .unwrap_or(Print::from(lane.bits()))
+    lanes.get(&lane).copied().unwrap_or(Print::from(lane.bits()))
 }
 
 /// A number for one part of one instruction, the same in both orders.
@@ -264,22 +239,13 @@ struct Access {
 
 impl Access {
     /// An access as it counts; `None` for one that reads what nothing writes.
-    fn new(
-        lanes: &FxHashMap<Lane, Print>,
-        access: &MemAccess,
-        written: bool,
-        id: Print,
-    ) -> Option<Access> {
+    fn new(lanes: &FxHashMap<Lane, Print>, access: &MemAccess, written: bool, id: Print) -> Option<Access> {
         if !written && access.reads_constant_memory() {
             return None;
         }
         let held = |span: Option<Span>| {
             span.map(|span| {
-                (
-                    span,
-                    span.lanes()
-                        .fold(0, |all, lane| mix(all).wrapping_add(value(lanes, lane))),
-                )
+                (span, span.lanes().fold(0, |all, lane| mix(all).wrapping_add(value(lanes, lane))))
             })
         };
         let address = (access.space, [held(access.base), held(access.index)]);
@@ -317,11 +283,7 @@ struct Group {
 
 impl Region {
     /// Fingerprints of the accesses before this one that it conflicts with.
-    fn conflicting(
-        &self,
-        positions: &Positions,
-        access: &Access,
-    ) -> impl Iterator<Item = Print> + use<> {
+    fn conflicting(&self, positions: &Positions, access: &Access) -> impl Iterator<Item = Print> + use<> {
         let mut sums = self.all;
         if let Some((address, start, end)) = &access.place
             && let Some(group) = self.at.get(address)
@@ -330,9 +292,7 @@ impl Region {
             let begun = group.starts.below(positions, *end);
             let over = group.ends.below(positions, start.saturating_add(1));
             let fix = |all: Print, group: Print, begun: Print, over: Print| {
-                all.wrapping_sub(group)
-                    .wrapping_add(begun)
-                    .wrapping_sub(over)
+                all.wrapping_sub(group).wrapping_add(begun).wrapping_sub(over)
             };
             sums.reads = fix(sums.reads, group.all.reads, begun.reads, over.reads);
             sums.writes = fix(sums.writes, group.all.writes, begun.writes, over.writes);
@@ -418,10 +378,7 @@ impl Positions {
 
 /// First byte and the one behind the last, relative to the address registers.
 fn bytes_of(access: &MemAccess) -> Option<(i64, i64)> {
-    Some((
-        access.offset,
-        access.offset.checked_add(i64::from(access.width?))?,
-    ))
+    Some((access.offset, access.offset.checked_add(i64::from(access.width?))?))
 }
 
 /// How an instruction orders others.
@@ -458,11 +415,7 @@ impl Fences {
     /// The fingerprint of what the instruction must stay behind; then counts it.
     fn step(&mut self, kind: Kind, id: Print) -> Print {
         let touching = kind.sync || kind.ordered || kind.soft;
-        let mut seen = if kind.full {
-            mix(self.all)
-        } else {
-            mix(self.full)
-        };
+        let mut seen = if kind.full { mix(self.all) } else { mix(self.full) };
         if kind.sync {
             seen = mix(seen).wrapping_add(self.touching);
         } else if touching {
@@ -471,8 +424,7 @@ impl Fences {
         if kind.ordered {
             seen = mix(seen).wrapping_add(self.ordered);
         }
-        let add =
-            |to: &mut Print, applies: bool| *to = to.wrapping_add(if applies { id } else { 0 });
+        let add = |to: &mut Print, applies: bool| *to = to.wrapping_add(if applies { id } else { 0 });
         add(&mut self.all, true);
         add(&mut self.full, kind.full);
         add(&mut self.sync, kind.sync);

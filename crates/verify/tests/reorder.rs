@@ -24,11 +24,8 @@ fn legal_shuffle(rng: &mut Rng, f: &Function, insts: &[Inst]) -> Vec<Inst> {
     let mut left: Vec<usize> = (0..insts.len()).collect();
     let mut order = Vec::new();
     while !left.is_empty() {
-        let free: Vec<usize> = left
-            .iter()
-            .copied()
-            .filter(|&j| left.iter().all(|&i| i == j || paths[i][j] == NONE))
-            .collect();
+        let free: Vec<usize> =
+            left.iter().copied().filter(|&j| left.iter().all(|&i| i == j || paths[i][j] == NONE)).collect();
         let next = *rng.pick(&free);
         left.retain(|&i| i != next);
         order.push(insts[next]);
@@ -78,19 +75,14 @@ fn must_reject(f: &Function, a: Inst, b: Inst) -> bool {
     f.for_each_read(b, |r| reads |= written.contains(&r.lane));
     let full = |i: Inst| {
         use sassafras_ir::Effects;
-        f.inst(i)
-            .effects
-            .intersects(Effects::TERMINATOR | Effects::CALL | Effects::OPAQUE)
+        f.inst(i).effects.intersects(Effects::TERMINATOR | Effects::CALL | Effects::OPAQUE)
     };
     reads || full(a) || full(b)
 }
 
 fn parsed(body: &str) -> Function {
     let source = format!("func f sm_90 {{\n^a:\n{body}  EXIT !exit\n}}\n");
-    text::parse(&source)
-        .expect("a right text")
-        .functions
-        .remove(0)
+    text::parse(&source).expect("a right text").functions.remove(0)
 }
 
 fn swap(body: &str, i: usize, j: usize) -> Result<(), Illegal> {
@@ -110,69 +102,27 @@ fn kind(result: Result<(), Illegal>) -> Option<What> {
 
 #[test]
 fn each_kind_of_order_is_kept() {
-    assert!(matches!(
-        kind(swap("  R1 = MOV R0\n  R2 = MOV R1\n", 0, 1)),
-        Some(What::Reads(_))
-    ));
+    assert!(matches!(kind(swap("  R1 = MOV R0\n  R2 = MOV R1\n", 0, 1)), Some(What::Reads(_))));
     // Write after read, write after write.
     assert!(swap("  R2 = MOV R1\n  R1 = MOV R0\n", 0, 1).is_err());
-    assert!(matches!(
-        swap("  R1 = MOV R0\n  R1 = MOV R2\n", 0, 1),
-        Err(Illegal::LiveOut(_))
-    ));
+    assert!(matches!(swap("  R1 = MOV R0\n  R1 = MOV R2\n", 0, 1), Err(Illegal::LiveOut(_))));
     // Two guarded writes: which of them is last matters.
     assert!(swap("  @P0 R1 = MOV R0\n  @P1 R1 = MOV R2\n", 0, 1).is_err());
-    assert_eq!(
-        kind(swap(
-            "  global.4[R1] = STG R0\n  R2 = LDG global.4[R3]\n",
-            0,
-            1
-        )),
-        Some(What::Memory)
-    );
-    assert_eq!(
-        kind(swap(
-            "  global.4[R1] = STG R0\n  R2 = LDG global.8[R1-4]\n",
-            0,
-            1
-        )),
-        Some(What::Memory)
-    );
-    assert_eq!(
-        kind(swap("  shared.4[R1] = STS R0\n  BAR !barrier\n", 0, 1)),
-        Some(What::Effects)
-    );
-    assert_eq!(
-        kind(swap(
-            "  R1 = CS2R $A !ordered\n  R2 = CS2R $A !ordered\n",
-            0,
-            1
-        )),
-        Some(What::Effects)
-    );
-    assert_eq!(
-        kind(swap("  R1 = MOV R0\n  X !opaque\n", 0, 1)),
-        Some(What::Effects)
-    );
+    assert_eq!(kind(swap("  global.4[R1] = STG R0\n  R2 = LDG global.4[R3]\n", 0, 1)), Some(What::Memory));
+    assert_eq!(kind(swap("  global.4[R1] = STG R0\n  R2 = LDG global.8[R1-4]\n", 0, 1)), Some(What::Memory));
+    assert_eq!(kind(swap("  shared.4[R1] = STS R0\n  BAR !barrier\n", 0, 1)), Some(What::Effects));
+    assert_eq!(kind(swap("  R1 = CS2R $A !ordered\n  R2 = CS2R $A !ordered\n", 0, 1)), Some(What::Effects));
+    assert_eq!(kind(swap("  R1 = MOV R0\n  X !opaque\n", 0, 1)), Some(What::Effects));
 }
 
 #[test]
 fn what_changes_nothing_is_let_through() {
     assert_eq!(swap("  R1 = MOV R0\n  R2 = MOV R0\n", 0, 1), Ok(()));
-    assert_eq!(
-        swap("  global.4[R1] = STG R0\n  R2 = LDG global.4[R1+4]\n", 0, 1),
-        Ok(())
-    );
-    assert_eq!(
-        swap("  global.4[R1] = STG R0\n  R2 = LDS shared.4[R3]\n", 0, 1),
-        Ok(())
-    );
+    assert_eq!(swap("  global.4[R1] = STG R0\n  R2 = LDG global.4[R1+4]\n", 0, 1), Ok(()));
+    assert_eq!(swap("  global.4[R1] = STG R0\n  R2 = LDS shared.4[R3]\n", 0, 1), Ok(()));
     assert_eq!(swap("  R1 = MOV R0\n  BAR !barrier\n", 0, 1), Ok(()));
     // Dead writes may trade places: nobody can tell.
-    assert_eq!(
-        swap("  R1 = MOV R0\n  R1 = MOV R2\n  R1 = MOV R3\n", 0, 1),
-        Ok(())
-    );
+    assert_eq!(swap("  R1 = MOV R0\n  R1 = MOV R2\n  R1 = MOV R3\n", 0, 1), Ok(()));
 }
 
 #[test]
@@ -180,8 +130,5 @@ fn lost_and_doubled_instructions_are_noticed() {
     let f = parsed("  R1 = MOV R0\n  R2 = MOV R0\n");
     let old = block(&f);
     assert_eq!(check(&f, &old, &old[1..]), Err(Illegal::NotAPermutation));
-    assert_eq!(
-        check(&f, &old, &[old[0], old[0], old[2]]),
-        Err(Illegal::NotAPermutation)
-    );
+    assert_eq!(check(&f, &old, &[old[0], old[0], old[2]]), Err(Illegal::NotAPermutation));
 }

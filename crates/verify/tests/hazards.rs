@@ -1,0 +1,174 @@
+//! The hazard checker on small functions whose control fields are written out: `S4 B01 W2 R3 | R1 = FFMA R0, R0, R0`
+//! is stall 4, wait for scoreboards 0 and 1, set 2 when the result is there and 3 when the sources are read.
+
+use sassafras_control::{Field, RawControl, volta};
+use sassafras_ir::{Function, RegClass, text};
+use sassafras_machine::Category;
+use sassafras_verify::hazards::rules::{Key, Use};
+use sassafras_verify::hazards::{HazardKind, Report, Rules, check};
+
+/// Puts the control fields of each line into the word behind it. Labels and lines without `|` stay.
+fn function(body: &str) -> Function {
+    let mut source = String::from("func f sm_90 {\n^entry:\n");
+    for line in body.lines().map(str::trim).filter(|l| !l.is_empty()) {
+        let Some((fields, inst)) = line.split_once('|') else {
+            source += &format!("{line}\n");
+            continue;
+        };
+        let mut raw = RawControl::from_bits_truncate(0);
+        let mut set = |field, value| raw = raw.with(field, value).expect("in range");
+        set(Field::Write, 7);
+        set(Field::Read, 7);
+        let mut word = 0u128;
+        for part in fields.split_whitespace() {
+            let (kind, digits) = part.split_at(1);
+            match kind {
+                "S" => set(Field::Stall, digits.parse().expect("a stall")),
+                "B" => set(Field::Wait, digits.bytes().fold(0, |mask, d| mask | 1 << (d - b'0'))),
+                "W" => set(Field::Write, digits.parse().expect("a scoreboard")),
+                "R" => set(Field::Read, digits.parse().expect("a scoreboard")),
+                "D" => {
+                    let (board, count) = digits.split_once(':').expect("D<board>:<count>");
+                    word |= board.parse::<u128>().expect("a scoreboard") << 44;
+                    word |= count.parse::<u128>().expect("a count") << 38;
+                }
+                other => panic!("no such field: {other}"),
+            }
+        }
+        source += &format!("  {} raw({:#x})\n", inst.trim(), volta::insert(word, raw));
+    }
+    source += "}\n";
+    match text::parse(&source) {
+        Ok(mut module) => module.functions.remove(0),
+        Err(error) => panic!("{}", error.render("test", &source, false)),
+    }
+}
+
+fn rules() -> Rules {
+    let mut rules = Rules::new();
+    let mut set = |kind, producer, consumer, used_as, class, cycles| {
+        for high in [false, true] {
+            let key = Key { kind, producer: Some(producer), consumer: Some(consumer), used_as, class, high };
+            rules.set(key, cycles);
+        }
+    };
+    set(HazardKind::Raw, Category::Fma, Category::Fma, Use::Operand, RegClass::Gpr, 4);
+    set(HazardKind::Raw, Category::Alu, Category::Fma, Use::Operand, RegClass::Gpr, 5);
+    set(HazardKind::Raw, Category::Alu, Category::Control, Use::Branch, RegClass::Pred, 13);
+    set(HazardKind::Waw, Category::Fma, Category::Fma, Use::Overwrite, RegClass::Gpr, 1);
+    rules.set_least_latency(Category::Shared, 20);
+    rules
+}
+
+fn report(body: &str) -> Report {
+    check(&function(body), &rules())
+}
+
+fn kinds(body: &str) -> Vec<(HazardKind, Option<u16>, u16)> {
+    report(body).findings.iter().map(|f| (f.kind, f.needed, f.given)).collect()
+}
+
+#[test]
+fn fixed_latencies_need_their_cycles() {
+    let two =
+        |stall: u8| format!("S{stall} | R1 = FFMA R0, R0, R0\nS1 | R2 = FFMA R1, R0, R0\nS1 | EXIT !exit");
+    assert_eq!(kinds(&two(4)), []);
+    assert_eq!(kinds(&two(3)), [(HazardKind::Raw, Some(4), 3)]);
+    // Stalls on the way add up.
+    assert_eq!(
+        kinds(
+            "S2 | R1 = FFMA R0, R0, R0\nS2 | R3 = FFMA R0, R0, R0\nS1 | R2 = FFMA R1, R0, R0\nS1 | EXIT !exit"
+        ),
+        []
+    );
+    assert_eq!(
+        kinds("S12 | P0 = ISETP R0, R0\nS5 | @P0 BRA ^entry !branch\n^out:\nS1 | EXIT !exit"),
+        [(HazardKind::Raw, Some(13), 12)]
+    );
+}
+
+#[test]
+fn pairs_that_nobody_has_seen_are_counted() {
+    let report = report("S1 | R1 = IADD3 R0, R0\nS1 | R2 = IADD3 R1, R0\nS1 | EXIT !exit");
+    assert_eq!((report.findings.len(), report.unknown), (0, 1));
+}
+
+#[test]
+fn loads_need_their_scoreboard() {
+    let load = |wait: &str| {
+        format!("S2 W0 | R1 = LDG.E global.4[R4]\nS4 {wait} | R2 = FFMA R1, R0, R0\nS1 | EXIT !exit")
+    };
+    assert_eq!(kinds(&load("B0")), []);
+    assert_eq!(kinds(&load("B1")), [(HazardKind::Raw, None, 2)]);
+    // The newest setter counts, and a wait one cycle after it misses.
+    assert_eq!(
+        kinds("S1 W0 | R1 = LDG.E global.4[R4]\nS4 B0 | R2 = FFMA R1, R0, R0\nS1 | EXIT !exit"),
+        [(HazardKind::WaitTooSoon, Some(2), 1)]
+    );
+}
+
+#[test]
+fn sources_of_stores_must_be_read_before_they_change() {
+    let store = |wait: &str| {
+        format!("S2 R3 | global.4[R4] = STG R1\nS4 {wait} | R1 = FFMA R0, R0, R0\nS1 | EXIT !exit")
+    };
+    assert_eq!(kinds(&store("B3")), []);
+    assert_eq!(kinds(&store("B0")), [(HazardKind::War, None, 2)]);
+    // A result that has been waited for implies that the address was read.
+    assert_eq!(
+        kinds(
+            "S2 W1 | R8 = LDG.E global.4[R4]\nS2 B1 | R9 = FFMA R8, R0, R0\nS2 | R4 = FFMA R0, R0, R0\nS1 | EXIT !exit"
+        ),
+        []
+    );
+}
+
+#[test]
+fn results_return_in_order_inside_a_pipe() {
+    let body = |wait: &str| {
+        format!(
+            "S1 | R1 = LDS shared.4[R4]\nS2 W0 | R2 = LDS shared.4[R4+4]\nS4 {wait} | R3 = FFMA R1, R0, R0\nS1 | EXIT !exit"
+        )
+    };
+    assert_eq!(kinds(&body("B0")), []);
+    assert_eq!(report(&body("")).unknown, 1, "an uncovered load without a scoreboard has no known distance");
+}
+
+#[test]
+fn depbar_counts() {
+    let body = |count: u8| {
+        format!(
+            "S2 W0 | R1 = LDG.E global.4[R8]\nS2 W0 | R2 = LDG.E global.4[R8+4]\nS4 D0:{count} | DEPBAR.LE\n\
+             S4 | R3 = FFMA R1, R0, R0\nS1 | EXIT !exit"
+        )
+    };
+    assert_eq!(kinds(&body(1)), [], "one may stay under way: the older load is there");
+    assert_eq!(kinds(&body(2)), [(HazardKind::Raw, None, 8)]);
+}
+
+#[test]
+fn what_is_under_way_crosses_branches_and_back_edges() {
+    // The loop's FFMA reads its own result of the iteration before: the branch adds its stall.
+    let body = |stall: u8| {
+        format!("^loop:\nS{stall} | R1 = FFMA R1, R0, R0\nS1 | @P0 BRA ^loop !branch\n^out:\nS1 | EXIT !exit")
+    };
+    assert_eq!(kinds(&body(3)), []);
+    assert_eq!(kinds(&body(2)), [(HazardKind::Raw, Some(4), 3), (HazardKind::Waw, Some(1), 3)][..1]);
+    // Waited for on one path only.
+    let diamond = "S2 W0 | R1 = LDG.E global.4[R8]\nS5 | @P0 BRA ^join !branch\n^left:\nS2 B0 | NOP\n^join:\n\
+                   S4 | R2 = FFMA R1, R0, R0\nS1 | EXIT !exit";
+    assert_eq!(kinds(diamond), [(HazardKind::Raw, None, 7)]);
+}
+
+#[test]
+fn a_wait_credits_what_the_awaited_takes_at_least() {
+    // The load takes at least 20 cycles; 3 have passed when it is waited for, so at least 17 more go by.
+    let body = "S2 W0 | R9 = LDS shared.4[R4]\nS1 | R1 = FFMA R0, R0, R0\nS1 B0 | R2 = FFMA R1, R9, R0\nS1 | EXIT !exit";
+    assert_eq!(kinds(body), []);
+    let global = body.replace("LDS shared", "LDG global");
+    assert_eq!(
+        kinds(&global),
+        [(HazardKind::Raw, Some(4), 1)],
+        "no least latency is known for it: no credit"
+    );
+}
