@@ -7,8 +7,7 @@ use std::{env, fs};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = env::args().skip(1);
-    let (Some(target), Some(folder), None) =
-        (args.next(), args.next().map(PathBuf::from), args.next())
+    let (Some(target), Some(folder), None) = (args.next(), args.next().map(PathBuf::from), args.next())
     else {
         return Err("usage: write_seeds TARGET FOLDER".into());
     };

@@ -10,9 +10,8 @@ pub fn control(data: &[u8]) -> bool {
     };
     let word = u128::from_le_bytes(*word);
     let stored = volta::read(word);
-    let new = rest.first_chunk().map_or(stored, |bytes| {
-        RawControl::from_bits_truncate(u32::from_le_bytes(*bytes))
-    });
+    let new =
+        rest.first_chunk().map_or(stored, |bytes| RawControl::from_bits_truncate(u32::from_le_bytes(*bytes)));
     carriers(word, new);
     for raw in [stored, new] {
         assert_eq!(RawControl::from_bits(raw.bits()), Some(raw));
@@ -40,10 +39,7 @@ fn carriers(word: u128, new: RawControl) {
         let out = group.with(slot, new);
         assert_eq!(out.spare_bit(), group.spare_bit());
         for other in Slot::ALL {
-            assert_eq!(
-                out.get(other),
-                if other == slot { new } else { group.get(other) }
-            );
+            assert_eq!(out.get(other), if other == slot { new } else { group.get(other) });
         }
     }
 }
@@ -53,16 +49,9 @@ fn parts(control: Control) {
     let rebuilt = Control::new(control.family())
         .with_issue(control.issue())
         .and_then(|c| c.with_reuse(control.reuse()))
-        .map(|c| {
-            c.with_write(control.write())
-                .with_read(control.read())
-                .with_wait(control.wait())
-        });
+        .map(|c| c.with_write(control.write()).with_read(control.read()).with_wait(control.wait()));
     assert_eq!(rebuilt, Ok(control));
     assert_eq!(control.with_stall(control.stall()), Ok(control));
     assert_eq!(control.with_yield(control.yields()), Ok(control));
-    assert_eq!(
-        Control::try_new(control.into(), control.family()),
-        Ok(control)
-    );
+    assert_eq!(Control::try_new(control.into(), control.family()), Ok(control));
 }

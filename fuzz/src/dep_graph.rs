@@ -13,10 +13,7 @@ const MAX_ORACLE: usize = 40;
 
 /// Parses text IR and builds the graph of every block.
 pub fn dep_graph(data: &[u8]) -> bool {
-    let Some(module) = std::str::from_utf8(data)
-        .ok()
-        .and_then(|source| text::parse(source).ok())
-    else {
+    let Some(module) = std::str::from_utf8(data).ok().and_then(|source| text::parse(source).ok()) else {
         return false;
     };
     let mut built = false;

@@ -18,10 +18,7 @@ pub fn knobs(data: &[u8]) -> bool {
     }
     let mut set = KnobSet::new();
     if let Err(error) = set.load_toml(text, "f.toml") {
-        assert!(
-            set == KnobSet::new() && error.to_string().starts_with("f.toml:"),
-            "{error}"
-        );
+        assert!(set == KnobSet::new() && error.to_string().starts_with("f.toml:"), "{error}");
     }
     taken | reads_back(&set)
 }
@@ -30,13 +27,8 @@ pub fn knobs(data: &[u8]) -> bool {
 fn reads_back(set: &KnobSet) -> bool {
     let mut again = KnobSet::new();
     for (knob, value) in set.iter() {
-        for spelling in [Some(&knob.name), knob.alias.as_ref()]
-            .into_iter()
-            .flatten()
-        {
-            again
-                .set(spelling, value.clone())
-                .unwrap_or_else(|e| panic!("{spelling} = {value}: {e}"));
+        for spelling in [Some(&knob.name), knob.alias.as_ref()].into_iter().flatten() {
+            again.set(spelling, value.clone()).unwrap_or_else(|e| panic!("{spelling} = {value}: {e}"));
         }
     }
     assert_eq!(*set, again);

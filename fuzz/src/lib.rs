@@ -26,26 +26,11 @@ pub struct Target {
 
 /// All targets.
 pub const TARGETS: [Target; 5] = [
-    Target {
-        name: "text_ir",
-        run: text_ir,
-    },
-    Target {
-        name: "knobs",
-        run: knobs,
-    },
-    Target {
-        name: "hwprofile",
-        run: hwprofile,
-    },
-    Target {
-        name: "control",
-        run: control,
-    },
-    Target {
-        name: "dep_graph",
-        run: dep_graph,
-    },
+    Target { name: "text_ir", run: text_ir },
+    Target { name: "knobs", run: knobs },
+    Target { name: "hwprofile", run: hwprofile },
+    Target { name: "control", run: control },
+    Target { name: "dep_graph", run: dep_graph },
 ];
 
 /// Hardware profiles: what decodes has exactly one encoding and prints.

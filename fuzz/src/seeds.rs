@@ -29,10 +29,7 @@ pub fn seeds(target: &str) -> io::Result<Vec<Vec<u8>>> {
 }
 
 fn file_tests(here: &Path, name: &str) -> io::Result<Vec<Vec<u8>>> {
-    files(
-        &here.join("../crates").join(name).join("tests/filetests"),
-        ".sir",
-    )
+    files(&here.join("../crates").join(name).join("tests/filetests"), ".sir")
 }
 
 /// The files of a folder whose name ends in `suffix`, in the order of their names; none where there is no folder.
@@ -40,9 +37,7 @@ fn files(folder: &Path, suffix: &str) -> io::Result<Vec<Vec<u8>>> {
     if !folder.exists() {
         return Ok(Vec::new());
     }
-    let mut paths = fs::read_dir(folder)?
-        .map(|entry| Ok(entry?.path()))
-        .collect::<io::Result<Vec<_>>>()?;
+    let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     paths.retain(|path| path.to_string_lossy().ends_with(suffix));
     paths.sort();
     paths.iter().map(fs::read).collect()
@@ -58,11 +53,8 @@ fn random_text(seed: u64, blocks: usize, insts: usize) -> Vec<u8> {
 /// An empty profile, and those of machines with most, some and no documented costs, small ones first.
 fn profiles() -> Vec<Vec<u8>> {
     let full = Arch::all().filter_map(|arch| Profile::for_arch(arch).ok());
-    let mut all: Vec<_> = [Profile::new(Arch::UNIVERSAL)]
-        .into_iter()
-        .chain(full)
-        .filter_map(|p| p.encode().ok())
-        .collect();
+    let mut all: Vec<_> =
+        [Profile::new(Arch::UNIVERSAL)].into_iter().chain(full).filter_map(|p| p.encode().ok()).collect();
     all.sort_by_key(Vec::len);
     all.dedup();
     all

@@ -18,10 +18,7 @@ pub fn text_ir(data: &[u8]) -> bool {
         Ok(module) => module,
         Err(error) => {
             assert!(error.line >= 1 && error.column >= 1, "{error}");
-            assert!(
-                error.span.start <= error.span.end && error.span.end <= source.len(),
-                "{error}"
-            );
+            assert!(error.span.start <= error.span.end && error.span.end <= source.len(), "{error}");
             assert!(!error.render("input", source, false).is_empty());
             return false;
         }
@@ -29,18 +26,11 @@ pub fn text_ir(data: &[u8]) -> bool {
     let printed = text::print(&module);
     let again = match text::parse(&printed) {
         Ok(again) => again,
-        Err(error) => panic!(
-            "own output does not parse:\n{}",
-            error.render("printed", &printed, false)
-        ),
+        Err(error) => panic!("own output does not parse:\n{}", error.render("printed", &printed, false)),
     };
     assert_eq!(text::print(&again), printed);
     for (first, second) in module.functions.iter().zip(&again.functions) {
-        assert_eq!(
-            format!("{first:?}"),
-            format!("{second:?}"),
-            "printing lost something"
-        );
+        assert_eq!(format!("{first:?}"), format!("{second:?}"), "printing lost something");
     }
     for f in &module.functions {
         match verify::verify(f) {
@@ -56,7 +46,9 @@ fn analyse(f: &Function) {
     let cfg = Cfg::new(f);
     let doms = Dominators::new(f, &cfg);
     let loops = Loops::new(f, &cfg, &doms);
-    let live = Liveness::new(f, &cfg);
+    let Ok(live) = Liveness::new(f, &cfg) else {
+        return;
+    };
     for block in f.blocks().filter(|&b| cfg.is_reachable(b)) {
         assert!(doms.dominates(block, block));
         if let Some(id) = loops.innermost(block) {

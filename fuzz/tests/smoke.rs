@@ -80,22 +80,11 @@ fn every_target_has_a_shim() {
     let listed: BTreeSet<String> = TARGETS.iter().map(|t| t.name.to_owned()).collect();
     let shims: BTreeSet<String> = fs::read_dir(here.join("fuzz_targets"))
         .expect("shims")
-        .map(|entry| {
-            entry
-                .expect("entry")
-                .path()
-                .file_stem()
-                .expect("a name")
-                .to_string_lossy()
-                .into_owned()
-        })
+        .map(|entry| entry.expect("entry").path().file_stem().expect("a name").to_string_lossy().into_owned())
         .collect();
     assert_eq!(listed, shims);
     let manifest = fs::read_to_string(here.join("Cargo.toml")).expect("manifest");
     for name in listed {
-        assert!(
-            manifest.contains(&format!("path = \"fuzz_targets/{name}.rs\"")),
-            "{name}"
-        );
+        assert!(manifest.contains(&format!("path = \"fuzz_targets/{name}.rs\"")), "{name}");
     }
 }

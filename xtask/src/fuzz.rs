@@ -24,15 +24,11 @@ const FLAGS: [&str; 7] = [
 
 /// An input that takes longer, in seconds, or more memory, in MiB, is reported as a failure.
 const LIMITS: [&str; 2] = ["-timeout=10", "-rss_limit_mb=1024"];
-const MAX_LENGTH: &str = "-max_len=8192";
+/// Long enough for a whole hardware profile.
+const MAX_LENGTH: &str = "-max_len=16384";
 
 /// `cargo xtask fuzz`.
-pub fn task(
-    project: &Project,
-    target: Option<&str>,
-    seconds: u32,
-    input: Option<&Path>,
-) -> Result<()> {
+pub fn task(project: &Project, target: Option<&str>, seconds: u32, input: Option<&Path>) -> Result<()> {
     if let (Some(target), Some(input)) = (target, input) {
         known(project, target)?;
         let input = std::path::absolute(input)?;
@@ -71,10 +67,7 @@ pub fn steps(project: &Project, steps: &mut Steps, only: Option<&str>, seconds: 
 fn known(project: &Project, target: &str) -> Result<()> {
     let targets = targets(project)?;
     if targets.iter().all(|name| name != target) {
-        bail!(
-            "no fuzz target `{target}`; there are: {}",
-            targets.join(", ")
-        );
+        bail!("no fuzz target `{target}`; there are: {}", targets.join(", "));
     }
     Ok(())
 }
@@ -85,10 +78,7 @@ fn targets(project: &Project) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
         let path = entry?.path();
-        names.extend(
-            path.file_stem()
-                .map(|stem| stem.to_string_lossy().into_owned()),
-        );
+        names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
     }
     names.sort();
     Ok(names)
@@ -99,26 +89,14 @@ fn build(project: &Project) -> Result<std::path::PathBuf> {
     let host = host(project)?;
     let folder = project.target.join("fuzz");
     // A target is named so that the flags do not reach build scripts and procedural macros.
-    let mut cargo = project.cargo([
-        "build",
-        "--release",
-        "--manifest-path",
-        "fuzz/Cargo.toml",
-        "--bins",
-    ]);
-    cargo
-        .args(["--features", "libfuzzer", "--target", &host, "--target-dir"])
-        .arg(&folder);
+    let mut cargo = project.cargo(["build", "--release", "--manifest-path", "fuzz/Cargo.toml", "--bins"]);
+    cargo.args(["--features", "libfuzzer", "--target", &host, "--target-dir"]).arg(&folder);
     run(cargo.env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\x1f")))?;
     Ok(folder.join(host).join("release"))
 }
 
 fn host(project: &Project) -> Result<String> {
-    let output = project
-        .command("rustc")
-        .arg("-vV")
-        .output()
-        .context("cannot start rustc")?;
+    let output = project.command("rustc").arg("-vV").output().context("cannot start rustc")?;
     let text = String::from_utf8_lossy(&output.stdout);
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
     Ok(host.context("`rustc -vV` names no host")?.to_owned())
@@ -129,22 +107,11 @@ fn fuzz(project: &Project, programs: &Path, target: &str, seconds: u32) -> Resul
     let corpus = folder.join("corpus").join(target);
     let artifacts = folder.join("artifacts").join(target);
     fs::create_dir_all(&artifacts).with_context(|| artifacts.display().to_string())?;
-    let seeds = [
-        "run",
-        "--quiet",
-        "--manifest-path",
-        "fuzz/Cargo.toml",
-        "--example",
-        "write_seeds",
-        "--",
-        target,
-    ];
+    let seeds =
+        ["run", "--quiet", "--manifest-path", "fuzz/Cargo.toml", "--example", "write_seeds", "--", target];
     run(project.cargo(seeds).arg(&corpus))?;
     let mut command: Command = project.command(programs.join(target));
-    command
-        .args(LIMITS)
-        .args([MAX_LENGTH, "-print_final_stats=1"])
-        .arg(format!("-max_total_time={seconds}"));
+    command.args(LIMITS).args([MAX_LENGTH, "-print_final_stats=1"]).arg(format!("-max_total_time={seconds}"));
     command.arg(format!("-artifact_prefix={}/", artifacts.display()));
     let dictionary = folder.join("dictionaries").join(format!("{target}.dict"));
     if dictionary.exists() {
@@ -170,11 +137,7 @@ mod tests {
         let project = Project::find().expect("the project");
         for entry in fs::read_dir(project.root.join("fuzz/dictionaries")).expect("dictionaries") {
             let path = entry.expect("entry").path();
-            let name = path
-                .file_stem()
-                .expect("a name")
-                .to_string_lossy()
-                .into_owned();
+            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
             assert!(known(&project, &name).is_ok(), "{name}");
         }
     }

@@ -38,10 +38,10 @@ enum Task {
     /// Run the long campaigns: every property test with many more cases, then every fuzz target
     Nightly {
         /// Cases per property
-        #[arg(long, default_value_t = 20_000)]
+        #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..))]
         cases: u32,
         /// Minutes per fuzz target
-        #[arg(long, default_value_t = 5)]
+        #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
         minutes: u32,
     },
     /// Run one fuzz target, or all one after the other
@@ -52,7 +52,7 @@ enum Task {
         /// The target; all of them without it
         target: Option<String>,
         /// How long each target runs
-        #[arg(long, default_value_t = 60)]
+        #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
         seconds: u32,
         /// Run this one input instead
         #[arg(long, value_name = "FILE", requires = "target")]
@@ -83,11 +83,9 @@ fn run(task: Task) -> Result<()> {
         Task::Ci => tasks::ci(&project),
         Task::Licences => tasks::licences(&project),
         Task::Nightly { cases, minutes } => tasks::nightly(&project, cases, minutes),
-        Task::Fuzz {
-            target,
-            seconds,
-            input,
-        } => fuzz::task(&project, target.as_deref(), seconds, input.as_deref()),
+        Task::Fuzz { target, seconds, input } => {
+            fuzz::task(&project, target.as_deref(), seconds, input.as_deref())
+        }
         Task::Bench { args } => tasks::bench(&project, &args),
     }
 }

@@ -19,12 +19,8 @@ impl Project {
     /// The project this program was started in.
     pub fn find() -> Result<Project> {
         // Cargo names the package's folder at run time; a build folder may be shared by several checkouts.
-        let xtask =
-            env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-        let root = Path::new(&xtask)
-            .parent()
-            .context("the xtask package has no parent folder")?
-            .to_owned();
+        let xtask = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+        let root = Path::new(&xtask).parent().context("the xtask package has no parent folder")?.to_owned();
         let target = match env::var_os("CARGO_TARGET_DIR") {
             Some(folder) => std::path::absolute(folder).context("CARGO_TARGET_DIR")?,
             None => root.join("target"),
@@ -56,9 +52,7 @@ impl Project {
 pub fn run(command: &mut Command) -> Result<()> {
     let line = shown(command);
     eprintln!("$ {line}");
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start `{line}`"))?;
+    let status = command.status().with_context(|| format!("cannot start `{line}`"))?;
     if !status.success() {
         bail!("`{line}` failed: {status}");
     }
@@ -67,12 +61,7 @@ pub fn run(command: &mut Command) -> Result<()> {
 
 /// The command as a person would type it.
 fn shown(command: &Command) -> String {
-    let program = Path::new(command.get_program())
-        .file_name()
-        .unwrap_or(command.get_program());
+    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());
-    words
-        .map(|word| word.to_string_lossy())
-        .collect::<Vec<_>>()
-        .join(" ")
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }

@@ -28,11 +28,7 @@ impl Steps {
             eprintln!("{name}: {error}");
         }
         let ok = error.is_none();
-        self.done.push(Step {
-            name,
-            time: start.elapsed(),
-            error,
-        });
+        self.done.push(Step { name, time: start.elapsed(), error });
         ok
     }
 
@@ -48,38 +44,19 @@ impl Steps {
     /// Prints the summary; fails when a step did.
     pub fn finish(self) -> Result<()> {
         eprint!("\n{}", self.summary());
-        let failed: Vec<&str> = self
-            .done
-            .iter()
-            .filter(|s| s.error.is_some())
-            .map(|s| &*s.name)
-            .collect();
+        let failed: Vec<&str> = self.done.iter().filter(|s| s.error.is_some()).map(|s| &*s.name).collect();
         if !failed.is_empty() {
-            bail!(
-                "{} of {} steps failed: {}",
-                failed.len(),
-                self.done.len(),
-                failed.join(", ")
-            );
+            bail!("{} of {} steps failed: {}", failed.len(), self.done.len(), failed.join(", "));
         }
         Ok(())
     }
 
     fn summary(&self) -> String {
-        let width = self
-            .done
-            .iter()
-            .map(|s| s.name.chars().count())
-            .max()
-            .unwrap_or(0);
+        let width = self.done.iter().map(|s| s.name.chars().count()).max().unwrap_or(0);
         let mut text = String::from("=== summary\n");
         for Step { name, time, error } in &self.done {
             let verdict = if error.is_some() { "FAILED" } else { "ok" };
-            let _ = write!(
-                text,
-                "{name:width$}  {:>7.1} s  {verdict}",
-                time.as_secs_f64()
-            );
+            let _ = write!(text, "{name:width$}  {:>7.1} s  {verdict}", time.as_secs_f64());
             // Some errors are long (the output of a tool): the first line says what it is about.
             if let Some(line) = error.as_ref().and_then(|e| e.lines().next()) {
                 let _ = write!(text, ": {line}");
@@ -111,14 +88,8 @@ mod tests {
         assert_eq!(ran, 2);
         let summary = steps.summary();
         assert_eq!(summary.lines().count(), 5, "{summary}");
-        assert!(
-            summary.contains("FAILED: no\n") && summary.contains("not run: two failed"),
-            "{summary}"
-        );
-        assert_eq!(
-            steps.finish().unwrap_err().to_string(),
-            "2 of 4 steps failed: two, three"
-        );
+        assert!(summary.contains("FAILED: no\n") && summary.contains("not run: two failed"), "{summary}");
+        assert_eq!(steps.finish().unwrap_err().to_string(), "2 of 4 steps failed: two, three");
     }
 
     #[test]

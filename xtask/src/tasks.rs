@@ -24,28 +24,16 @@ pub fn test(project: &Project) -> Result<()> {
 fn test_steps(project: &Project, steps: &mut Steps) {
     // Without the tools their tests fail and say so; the others still run.
     steps.run("tools", || tools::nvidia(project).map(drop));
-    steps.run("tests", || {
-        run(&mut workspace_test(project, &TEST_TARGETS)?)
-    });
-    steps.run("doc tests", || {
-        run(&mut workspace_test(project, &["--doc"])?)
-    });
+    steps.run("tests", || run(&mut workspace_test(project, &TEST_TARGETS)?));
+    steps.run("doc tests", || run(&mut workspace_test(project, &["--doc"])?));
     steps.run("fuzz smoke", || {
-        run(&mut project.cargo([
-            "test",
-            "--manifest-path",
-            "fuzz/Cargo.toml",
-            "--no-fail-fast",
-        ]))
+        run(&mut project.cargo(["test", "--manifest-path", "fuzz/Cargo.toml", "--no-fail-fast"]))
     });
 }
 
 fn workspace_test(project: &Project, targets: &[&str]) -> Result<Command> {
     let mut command = project.cargo(["test", "--workspace", "--no-fail-fast"]);
-    command
-        .args(targets)
-        .arg("--features")
-        .arg(real_tools_features(project)?);
+    command.args(targets).arg("--features").arg(real_tools_features(project)?);
     command.env("SASSAFRAS_TOOLS", project.tools());
     Ok(command)
 }
@@ -59,19 +47,10 @@ fn real_tools_features(project: &Project) -> Result<String> {
             continue;
         }
         let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-        let manifest: toml::Table =
-            toml::from_str(&text).with_context(|| path.display().to_string())?;
-        let name = manifest
-            .get("package")
-            .and_then(|p| p.get("name"))
-            .and_then(toml::Value::as_str);
-        let has = manifest
-            .get("features")
-            .is_some_and(|f| f.get(REAL_TOOLS).is_some());
-        features.extend(
-            name.filter(|_| has)
-                .map(|name| format!("{name}/{REAL_TOOLS}")),
-        );
+        let manifest: toml::Table = toml::from_str(&text).with_context(|| path.display().to_string())?;
+        let name = manifest.get("package").and_then(|p| p.get("name")).and_then(toml::Value::as_str);
+        let has = manifest.get("features").is_some_and(|f| f.get(REAL_TOOLS).is_some());
+        features.extend(name.filter(|_| has).map(|name| format!("{name}/{REAL_TOOLS}")));
     }
     if features.is_empty() {
         bail!("no crate has the feature `{REAL_TOOLS}`");
@@ -88,21 +67,13 @@ pub fn ci(project: &Project) -> Result<()> {
     let mut steps = Steps::default();
     test_steps(project, &mut steps);
     let fuzz = ["--manifest-path", "fuzz/Cargo.toml"];
-    steps.run("format", || {
-        run(&mut project.cargo(["fmt", "--all", "--check"]))
-    });
-    steps.run("format of fuzz", || {
-        run(project.cargo(["fmt", "--check"]).args(fuzz))
-    });
-    let strict = ["--all-targets", "--all-features", "--", "-D", "warnings"];
-    steps.run("clippy", || {
-        run(project.cargo(["clippy", "--workspace"]).args(strict))
-    });
-    steps.run("clippy of fuzz", || {
-        run(project.cargo(["clippy"]).args(fuzz).args(strict))
-    });
+    steps.run("format", || run(&mut project.cargo(["fmt", "--all", "--check"])));
+    steps.run("format of fuzz", || run(project.cargo(["fmt", "--check"]).args(fuzz)));
+    let strict = ["--all-targets", "--all-features", "--keep-going", "--", "-D", "warnings"];
+    steps.run("clippy", || run(project.cargo(["clippy", "--workspace"]).args(strict)));
+    steps.run("clippy of fuzz", || run(project.cargo(["clippy"]).args(fuzz).args(strict)));
     steps.run("rustdoc", || {
-        let mut doc = project.cargo(["doc", "--workspace", "--no-deps", "--all-features"]);
+        let mut doc = project.cargo(["doc", "--workspace", "--no-deps", "--all-features", "--keep-going"]);
         run(doc.env("RUSTDOCFLAGS", "-D warnings"))
     });
     steps.run("licences", || licences(project));
@@ -114,13 +85,7 @@ pub fn licences(project: &Project) -> Result<()> {
     let deny = tools::cargo(project, "cargo-deny")?;
     for manifest in ["Cargo.toml", "fuzz/Cargo.toml"] {
         let mut check = project.command(&deny);
-        check.args([
-            "--all-features",
-            "--manifest-path",
-            manifest,
-            "--config",
-            "deny.toml",
-        ]);
+        check.args(["--all-features", "--manifest-path", manifest, "--config", "deny.toml"]);
         // Not its advisories: they need a database from elsewhere.
         run(check.args(["check", "licenses", "bans", "sources"]))?;
     }
@@ -133,9 +98,7 @@ pub fn nightly(project: &Project, cases: u32, minutes: u32) -> Result<()> {
     steps.run("tools", || tools::nvidia(project).map(drop));
     steps.run(format!("properties, {cases} cases"), || {
         // The variable goes before the number of cases that a test asks for.
-        run(workspace_test(project, &TEST_TARGETS)?
-            .arg("--release")
-            .env("PROPTEST_CASES", cases.to_string()))
+        run(workspace_test(project, &TEST_TARGETS)?.arg("--release").env("PROPTEST_CASES", cases.to_string()))
     });
     fuzz::steps(project, &mut steps, None, minutes.saturating_mul(60));
     steps.finish()
@@ -143,9 +106,7 @@ pub fn nightly(project: &Project, cases: u32, minutes: u32) -> Result<()> {
 
 /// All benchmarks, one after the other.
 pub fn bench(project: &Project, args: &[String]) -> Result<()> {
-    run(project
-        .cargo(["bench", "--workspace", "--bench", "*", "--"])
-        .args(args))
+    run(project.cargo(["bench", "--workspace", "--bench", "*", "--"]).args(args))
 }
 
 #[cfg(test)]
@@ -154,13 +115,8 @@ mod tests {
 
     #[test]
     fn crates_with_real_tools_are_found() {
-        let features = real_tools_features(&Project::find().expect("the project"))
-            .expect("readable manifests");
-        assert!(
-            features
-                .split(',')
-                .any(|f| f == "sassafras-control/real-tools"),
-            "{features}"
-        );
+        let features =
+            real_tools_features(&Project::find().expect("the project")).expect("readable manifests");
+        assert!(features.split(',').any(|f| f == "sassafras-control/real-tools"), "{features}");
     }
 }

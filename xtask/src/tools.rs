@@ -55,9 +55,7 @@ impl Pins {
 /// Installs NVIDIA's tools; returns the folder to search for them.
 pub fn nvidia(project: &Project) -> Result<PathBuf> {
     for (name, tool) in &Pins::load(project)?.python {
-        ensure(project, name, &tool.packages.join("\n"), |folder| {
-            python(project, &tool.packages, folder)
-        })?;
+        ensure(project, name, &tool.packages.join("\n"), |folder| python(project, &tool.packages, folder))?;
     }
     Ok(project.tools())
 }
@@ -65,19 +63,11 @@ pub fn nvidia(project: &Project) -> Result<PathBuf> {
 /// Installs a Rust tool; returns its program.
 pub fn cargo(project: &Project, name: &str) -> Result<PathBuf> {
     let pins = Pins::load(project)?;
-    let version = &pins
-        .cargo
-        .get(name)
-        .with_context(|| format!("tools.toml has no [cargo.{name}]"))?
-        .version;
+    let version = &pins.cargo.get(name).with_context(|| format!("tools.toml has no [cargo.{name}]"))?.version;
     let folder = ensure(project, name, &format!("{name}=={version}"), |folder| {
         let build = folder.join("build");
         let mut install = project.cargo(["install", name, "--version", version, "--locked"]);
-        install
-            .arg("--root")
-            .arg(folder)
-            .arg("--target-dir")
-            .arg(&build);
+        install.arg("--root").arg(folder).arg("--target-dir").arg(&build);
         run(&mut install)?;
         fs::remove_dir_all(build).context("cannot remove what the build left")
     })?;
@@ -87,10 +77,7 @@ pub fn cargo(project: &Project, name: &str) -> Result<PathBuf> {
 fn python(project: &Project, packages: &[String], folder: &Path) -> Result<()> {
     let works = |args: &[&str]| {
         let mut command = project.command("python3");
-        command
-            .args(args)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        command.args(args).stdout(Stdio::null()).stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
     };
     if !works(&["--version"]) {
@@ -100,21 +87,12 @@ fn python(project: &Project, packages: &[String], folder: &Path) -> Result<()> {
         bail!("pip is needed to install NVIDIA's tools and `python3 -m pip` does not work");
     }
     let mut pip = project.command("python3");
-    pip.args([
-        "-m",
-        "pip",
-        "install",
-        "--disable-pip-version-check",
-        "--no-input",
-        "--quiet",
-        "--no-deps",
-    ]);
-    pip.arg("--target")
-        .arg(folder.join("site-packages"))
-        .args(packages);
-    run(&mut pip).context(
-        "cannot download NVIDIA's tools (network? are the versions of tools.toml still there?)",
-    )
+    pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--quiet", "--no-deps"]);
+    pip.arg("--target").arg(folder.join("site-packages")).args(packages);
+    // Its warning is about installing for everybody, which this does not do.
+    pip.env("PIP_ROOT_USER_ACTION", "ignore");
+    run(&mut pip)
+        .context("cannot download NVIDIA's tools (network? are the versions of tools.toml still there?)")
 }
 
 /// Makes sure that `target/tools/<name>` holds what `pins` says; `install` fills an empty folder.
@@ -130,10 +108,7 @@ fn ensure(
     }
     eprintln!("installing {name}: {}", pins.replace('\n', ", "));
     // Beside the tools, not below: whoever searches them must not find half of one.
-    let partial = project
-        .target
-        .join("tools-partial")
-        .join(format!("{name}-{}", std::process::id()));
+    let partial = project.target.join("tools-partial").join(format!("{name}-{}", std::process::id()));
     let outcome = install_whole(&partial, &folder, pins, install);
     if outcome.is_err() {
         let _ = fs::remove_dir_all(&partial);
@@ -167,10 +142,7 @@ mod tests {
 
     fn scratch() -> (tempfile::TempDir, Project) {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let project = Project {
-            root: folder.path().to_owned(),
-            target: folder.path().join("target"),
-        };
+        let project = Project { root: folder.path().to_owned(), target: folder.path().join("target") };
         (folder, project)
     }
 
@@ -184,12 +156,7 @@ mod tests {
     #[test]
     fn loose_pins_and_unknown_keys_are_refused() {
         let loose = "[cargo]\n[python.x]\npackages = [\"a==1\", \"b>=2\"]";
-        assert!(
-            Pins::parse(loose)
-                .unwrap_err()
-                .to_string()
-                .contains("`b>=2`")
-        );
+        assert!(Pins::parse(loose).unwrap_err().to_string().contains("`b>=2`"));
         assert!(Pins::parse("[cargo]\n[python.x]\npackages = []\nurl = 1").is_err());
     }
 

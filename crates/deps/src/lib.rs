@@ -1,6 +1,6 @@
 //! The dependence graph of a region.
 //!
-//! [`build`] walks the instructions of a block once with last-writer and last-reader tables per lane and a run
+//! [`build()`] walks the instructions of a block once with last-writer and last-reader tables per lane and a run
 //! structure per memory region, and returns a [`Graph`]: instructions as nodes in program order, edges with a
 //! [`EdgeKind`], a latency and an iteration distance. Where many must precede many, a *join* node stands between them,
 //! so that the number of edges stays linear in the number of operands; a join takes no time and is never scheduled.

@@ -14,7 +14,7 @@
 //!   instruction that copies from global to shared memory is one instruction with one access on either side.
 //!
 //! Modules, in the order a reader wants them: [`lane`], [`operand`], [`function`], [`text`] (parser and printer),
-//! [`verify`], then the analyses [`cfg`], [`dominators`], [`loops`], [`liveness`], [`pressure`].
+//! [`verify`], then the analyses [`mod@cfg`], [`dominators`], [`loops`], [`liveness`], [`pressure`].
 
 pub mod cfg;
 pub mod dominators;

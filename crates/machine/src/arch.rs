@@ -70,10 +70,7 @@ archs! {
 
 impl Arch {
     /// The fallback for an SM the tables do not know.
-    pub const UNIVERSAL: Self = Self {
-        number: 0,
-        suffix: Suffix::None,
-    };
+    pub const UNIVERSAL: Self = Self { number: 0, suffix: Suffix::None };
 
     /// Every architecture of the table, fallback last.
     pub fn all() -> impl Iterator<Item = Self> {
@@ -100,9 +97,7 @@ impl Arch {
 
     /// What the table says about it.
     pub fn info(self) -> &'static ArchInfo {
-        ArchTable::builtin()
-            .get(self)
-            .expect("an Arch is only made from the built-in table")
+        ArchTable::builtin().get(self).expect("an Arch is only made from the built-in table")
     }
 
     /// The architectures whose documented costs it falls back on, nearest first.
@@ -124,24 +119,17 @@ impl Arch {
         if lower == "universal" {
             return Ok(Self::UNIVERSAL);
         }
-        let rest = lower.strip_prefix("sm").map_or(lower.as_str(), |rest| {
-            rest.strip_prefix('_').unwrap_or(rest)
-        });
+        let rest =
+            lower.strip_prefix("sm").map_or(lower.as_str(), |rest| rest.strip_prefix('_').unwrap_or(rest));
         let (digits, suffix) = match rest.as_bytes().last() {
             Some(b'a') => (&rest[..rest.len() - 1], Suffix::A),
             Some(b'f') => (&rest[..rest.len() - 1], Suffix::F),
             _ => (rest, Suffix::None),
         };
-        if digits.is_empty()
-            || digits.starts_with('0')
-            || !digits.bytes().all(|b| b.is_ascii_digit())
-        {
+        if digits.is_empty() || digits.starts_with('0') || !digits.bytes().all(|b| b.is_ascii_digit()) {
             return Err(malformed());
         }
-        Ok(Self {
-            number: digits.parse().map_err(|_| malformed())?,
-            suffix,
-        })
+        Ok(Self { number: digits.parse().map_err(|_| malformed())?, suffix })
     }
 }
 
@@ -153,14 +141,8 @@ impl FromStr for Arch {
         if ArchTable::builtin().get(arch).is_some() {
             return Ok(arch);
         }
-        let known = Self::all()
-            .map(|arch| arch.to_string())
-            .collect::<Vec<_>>()
-            .join(", ");
-        Err(ArchError::Unknown {
-            name: arch.to_string(),
-            known,
-        })
+        let known = Self::all().map(|arch| arch.to_string()).collect::<Vec<_>>().join(", ");
+        Err(ArchError::Unknown { name: arch.to_string(), known })
     }
 }
 
@@ -365,16 +347,9 @@ impl ArchTable {
         let rows = table::rows::<RawArch>("architectures", text)?;
         // Chains are walked from every row: far beyond any real table this would grow with the square.
         if rows.len() > MAX_ROWS {
-            return Err(TableError::new(
-                "architectures",
-                0,
-                format!("more than {MAX_ROWS} rows"),
-            ));
+            return Err(TableError::new("architectures", 0, format!("more than {MAX_ROWS} rows")));
         }
-        let mut this = Self {
-            infos: Vec::new(),
-            index: HashMap::new(),
-        };
+        let mut this = Self { infos: Vec::new(), index: HashMap::new() };
         let mut lines = Vec::new();
         for row in &rows {
             for info in expand(row)? {
@@ -404,18 +379,10 @@ impl ArchTable {
                 return Ok(());
             };
             info = self.get(parent).ok_or_else(|| {
-                TableError::new(
-                    "architectures",
-                    line,
-                    format!("{} inherits unknown {parent}", info.arch),
-                )
+                TableError::new("architectures", line, format!("{} inherits unknown {parent}", info.arch))
             })?;
         }
-        Err(TableError::new(
-            "architectures",
-            line,
-            format!("{} inherits from itself", start.arch),
-        ))
+        Err(TableError::new("architectures", line, format!("{} inherits from itself", start.arch)))
     }
 }
 
@@ -469,10 +436,8 @@ fn expand(row: &Row<RawArch>) -> Result<Vec<ArchInfo>, TableError> {
         if variant.suffix == Suffix::None {
             return Err(row.error(format!("`{letter}` is no suffix letter")));
         }
-        let reason = Some(format!(
-            "feature variant of {}: the document has no table of its own for it",
-            base.arch
-        ));
+        let reason =
+            Some(format!("feature variant of {}: the document has no table of its own for it", base.arch));
         out.push(ArchInfo {
             arch: variant,
             layers_inferred: reason.clone(),

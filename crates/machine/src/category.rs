@@ -63,17 +63,12 @@ names! {
 impl Category {
     /// The category of a SASS mnemonic, modifiers allowed; `None` when the table does not have it.
     pub fn of(mnemonic: &str) -> Option<Self> {
-        crate::mnemonic::spellings(mnemonic)
-            .iter()
-            .find_map(|name| CATEGORIES.get(name).copied())
+        crate::mnemonic::spellings(mnemonic).iter().find_map(|name| CATEGORIES.get(name).copied())
     }
 
     /// Whether it reads or writes memory through an address.
     pub fn is_memory(self) -> bool {
-        matches!(
-            self,
-            Self::Global | Self::Shared | Self::Local | Self::Constant | Self::Texture
-        )
+        matches!(self, Self::Global | Self::Shared | Self::Local | Self::Constant | Self::Texture)
     }
 
     /// Whether it executes on the uniform datapath.
@@ -226,13 +221,7 @@ struct CategoryRow {
 }
 
 static CATEGORY_ROWS: LazyLock<Vec<CategoryRow>> =
-    embedded!("measured_categories", CategoryRow, |row| row
-        .mnemonic
-        .clone());
+    embedded!("measured_categories", CategoryRow, |row| row.mnemonic.clone());
 
-static CATEGORIES: LazyLock<HashMap<String, Category>> = LazyLock::new(|| {
-    CATEGORY_ROWS
-        .iter()
-        .map(|row| (row.mnemonic.clone(), row.category))
-        .collect()
-});
+static CATEGORIES: LazyLock<HashMap<String, Category>> =
+    LazyLock::new(|| CATEGORY_ROWS.iter().map(|row| (row.mnemonic.clone(), row.category)).collect());

@@ -85,26 +85,15 @@ impl ClassEntry {
             .chain(arch.inherits())
             .find_map(|arch| Some((COLUMNS.iter().position(|&column| column == arch)?, arch)))
             .expect("every architecture inherits a printed column, checked by the tests");
-        let Column {
-            latency,
-            throughput_inv,
-        } = self.columns[at];
+        let Column { latency, throughput_inv } = self.columns[at];
         let missing = latency.is_none() || throughput_inv.is_none();
         ClassCosts {
             arch,
             inherited_from: (column != arch).then_some(column),
-            inferred: if column == arch {
-                None
-            } else {
-                arch.info().parent_inferred.as_deref()
-            },
+            inferred: if column == arch { None } else { arch.info().parent_inferred.as_deref() },
             latency: latency.map(Cost),
             throughput_inv: throughput_inv.map(Cost),
-            reason: if missing {
-                self.reason.as_deref()
-            } else {
-                None
-            },
+            reason: if missing { self.reason.as_deref() } else { None },
         }
     }
 }
@@ -144,10 +133,7 @@ struct RawClass {
 
 impl RawClass {
     fn columns(&self) -> [Column; 3] {
-        let column = |latency, throughput_inv| Column {
-            latency,
-            throughput_inv,
-        };
+        let column = |latency, throughput_inv| Column { latency, throughput_inv };
         [
             column(self.latency_sm_80, self.throughput_inv_sm_80),
             column(self.latency_sm_90, self.throughput_inv_sm_90),
@@ -176,11 +162,7 @@ impl FromStr for ClassSpan {
         let (first, last) = text.split_once('-').unwrap_or((text, text));
         let class = |text: &str| text.parse::<ClassId>().map_err(|e| e.to_string());
         let (first, last) = (class(first)?, class(last)?);
-        if first <= last {
-            Ok(Self { first, last })
-        } else {
-            Err("range runs backwards".to_owned())
-        }
+        if first <= last { Ok(Self { first, last }) } else { Err("range runs backwards".to_owned()) }
     }
 }
 
@@ -267,10 +249,7 @@ fn check(row: &Row<RawClass>) -> Result<(), TableError> {
     if raw.table == ClassOrigin::OpcodeOnly {
         return Err(row.error("opcode-only classes are derived, not listed"));
     }
-    let complete = raw
-        .columns()
-        .iter()
-        .all(|c| c.latency.is_some() && c.throughput_inv.is_some());
+    let complete = raw.columns().iter().all(|c| c.latency.is_some() && c.throughput_inv.is_some());
     if !complete && raw.reason.is_none() {
         return Err(row.error("a number is missing without a reason"));
     }
@@ -302,7 +281,5 @@ static DOCUMENTED: LazyLock<ClassTable> = LazyLock::new(|| {
 
 /// The documented costs of a class on an architecture; `None` when no table mentions the class.
 pub fn class_costs(arch: Arch, class: ClassId) -> Option<ClassCosts<'static>> {
-    ClassTable::documented()
-        .get(class)
-        .map(|entry| entry.costs(arch))
+    ClassTable::documented().get(class).map(|entry| entry.costs(arch))
 }

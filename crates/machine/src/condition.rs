@@ -162,12 +162,7 @@ impl Condition {
         let valued = |atom: &Atom| {
             !matches!(
                 atom,
-                Atom::Wide
-                    | Atom::Mercury
-                    | Atom::FpWidth
-                    | Atom::FlagSet
-                    | Atom::FlagClear
-                    | Atom::Remat
+                Atom::Wide | Atom::Mercury | Atom::FpWidth | Atom::FlagSet | Atom::FlagClear | Atom::Remat
             )
         };
         // A row holds far fewer than 64 atoms; the loader caps them.
@@ -197,15 +192,8 @@ impl FromStr for Condition {
         if text == "default" {
             return Ok(Self::default());
         }
-        let atoms = text
-            .split('&')
-            .map(str::parse)
-            .collect::<Result<Vec<_>, _>>()?;
-        if atoms.len() >= 64 {
-            Err(ConditionError(text.chars().take(40).collect()))
-        } else {
-            Ok(Self(atoms))
-        }
+        let atoms = text.split('&').map(str::parse).collect::<Result<Vec<_>, _>>()?;
+        if atoms.len() >= 64 { Err(ConditionError(text.chars().take(40).collect())) } else { Ok(Self(atoms)) }
     }
 }
 

@@ -111,8 +111,7 @@ impl Constants {
 }
 
 static CONSTANTS: LazyLock<Constants> = LazyLock::new(|| {
-    Constants::parse(include_str!("../data/constants.csv"))
-        .expect("embedded table, checked by the tests")
+    Constants::parse(include_str!("../data/constants.csv")).expect("embedded table, checked by the tests")
 });
 
 /// The built-in scalars.

@@ -58,11 +58,7 @@ impl Descriptor {
 
     /// From raw bits; `None` beyond 48.
     pub const fn from_bits(bits: u64) -> Option<Self> {
-        if bits >> 48 == 0 {
-            Some(Self(bits))
-        } else {
-            None
-        }
+        if bits >> 48 == 0 { Some(Self(bits)) } else { None }
     }
 
     /// The raw bits.

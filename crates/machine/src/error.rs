@@ -14,10 +14,6 @@ pub struct TableError {
 
 impl TableError {
     pub(crate) fn new(table: &'static str, line: u64, message: impl ToString) -> Self {
-        Self {
-            table,
-            line,
-            message: message.to_string(),
-        }
+        Self { table, line, message: message.to_string() }
     }
 }

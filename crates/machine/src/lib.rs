@@ -41,9 +41,7 @@ mod unit;
 pub mod view;
 mod warp;
 
-pub use arch::{
-    Arch, ArchError, ArchInfo, ArchTable, InstructionEncoding, Layer, RegisterFile, Suffix,
-};
+pub use arch::{Arch, ArchError, ArchInfo, ArchTable, InstructionEncoding, Layer, RegisterFile, Suffix};
 pub use category::{Category, Consumer, Evidence, Guard, Hazard, Lane, RegisterKind, Role};
 pub use class::{ClassCosts, ClassEntry, ClassOrigin, ClassTable, class_costs};
 pub use condition::{Atom, Condition, ConditionError, Conditions};
@@ -54,23 +52,16 @@ pub use encoding::{
 };
 pub use error::TableError;
 pub use id::{ClassId, IdError, LatencyIndex, OriOpcode};
-pub use measured::{
-    Adjustment, Measured, MeasuredLatencies, MeasuredQuery, MeasuredRow, MeasuredTable,
-};
+pub use measured::{Adjustment, Measured, MeasuredLatencies, MeasuredQuery, MeasuredRow, MeasuredTable};
 pub use memory::{
     HidingCategory, MemorySpace, Temperature, TemperatureRule, TypicalCycles, hiding_categories,
     memory_spaces, temperature_rules,
 };
-pub use mnemonic::{
-    MnemonicClass, Via, class_for_mnemonic, classes_for_mnemonic, unit_for_mnemonic,
-};
+pub use mnemonic::{MnemonicClass, Via, class_for_mnemonic, classes_for_mnemonic, unit_for_mnemonic};
 pub use opcode::{
-    Alias, ClassChoice, ClassRef, OpcodeEntry, OpcodeGroup, OpcodeTable, Variant, opcodes,
-    resolve_class,
+    Alias, ClassChoice, ClassRef, OpcodeEntry, OpcodeGroup, OpcodeTable, Variant, opcodes, resolve_class,
 };
-pub use rule::{
-    DependenceRule, HwLatencyEntry, RuleOrigin, SchedParams, dependence_rule, hw_latency_entry,
-};
+pub use rule::{DependenceRule, HwLatencyEntry, RuleOrigin, SchedParams, dependence_rule, hw_latency_entry};
 pub use span::{Cost, Cycles, Span};
 pub use unit::{
     CharCode, Ipc, Pipe, RESOURCE_FLAGS_OFFSET, RESOURCE_SLOT_SIZE, Rate, Unit, UnitInfo, UnitName,
@@ -78,6 +69,6 @@ pub use unit::{
 };
 pub use view::{ArchView, view};
 pub use warp::{
-    ArchWarpProfile, IssueWidth, SubArchVariant, WarpProfile, issue_width, issue_widths,
-    sub_arch_variants, warp_profiles,
+    ArchWarpProfile, IssueWidth, SubArchVariant, WarpProfile, issue_width, issue_widths, sub_arch_variants,
+    warp_profiles,
 };

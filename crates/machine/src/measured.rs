@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::table::{self, embedded};
 use crate::{
-    Arch, Category, Consumer, Cycles, Evidence, Guard, Hazard, Lane, RegisterKind, Role, Span,
-    TableError,
+    Arch, Category, Consumer, Cycles, Evidence, Guard, Hazard, Lane, RegisterKind, Role, Span, TableError,
 };
 
 /// One measured number, and what it holds for. An absent field matches anything.
@@ -86,11 +85,7 @@ impl<'a> MeasuredQuery<'a> {
             consumer_mnemonic: None,
             role: Role::Operand,
             hazard,
-            register: if uniform {
-                RegisterKind::Uniform
-            } else {
-                RegisterKind::General
-            },
+            register: if uniform { RegisterKind::Uniform } else { RegisterKind::General },
         }
     }
 
@@ -112,8 +107,7 @@ fn is_form_of(mnemonic: Option<&str>, row: &str) -> bool {
 
 impl MeasuredRow {
     fn matches(&self, query: &MeasuredQuery<'_>) -> bool {
-        let named =
-            |row: &Option<String>, asked| row.as_deref().is_none_or(|row| is_form_of(asked, row));
+        let named = |row: &Option<String>, asked| row.as_deref().is_none_or(|row| is_form_of(asked, row));
         self.producer == query.producer
             && self.hazard == query.hazard
             && self.consumer.accepts(query.consumer)
@@ -121,9 +115,7 @@ impl MeasuredRow {
             && named(&self.consumer_mnemonic, query.consumer_mnemonic)
             && (self.lane.is_none() || query.lane.is_none() || self.lane == query.lane)
             && self.role.is_none_or(|role| role == query.role)
-            && self
-                .register
-                .is_none_or(|register| register == query.register)
+            && self.register.is_none_or(|register| register == query.register)
     }
 
     /// Names count more than categories, categories more than sets.
@@ -265,9 +257,9 @@ impl MeasuredTable {
                 name => Some(name.parse().map_err(|e| row.error(e))?),
             };
             let cycles = match (row.value.lo, row.value.hi) {
-                (Some(lo), Some(hi)) => Some(Cycles(
-                    Span::new(lo, hi).ok_or_else(|| row.error("range runs backwards"))?,
-                )),
+                (Some(lo), Some(hi)) => {
+                    Some(Cycles(Span::new(lo, hi).ok_or_else(|| row.error("range runs backwards"))?))
+                }
                 (None, None) if row.value.reason.is_some() => None,
                 (None, None) => return Err(row.error("a number is missing without a reason")),
                 _ => return Err(row.error("a range needs both ends")),
@@ -317,75 +309,55 @@ impl<'a> MeasuredLatencies<'a> {
 
     /// Every row that can answer a question on this architecture, its own first, then its parents'.
     pub fn rows(self) -> impl Iterator<Item = &'a MeasuredRow> {
-        self.chain()
-            .flat_map(move |arch| self.table.rows.iter().filter(move |row| row.arch == arch))
+        self.chain().flat_map(move |arch| self.table.rows.iter().filter(move |row| row.arch == arch))
     }
 
     /// The answer to a question, or `None` when no row speaks of it.
     pub fn lookup(self, query: &MeasuredQuery<'_>) -> Option<Measured<'a>> {
         // A row that only says "not given" must not hide one that knows, nor a parent's row that does.
-        let answers =
-            |row: &MeasuredRow| row.cycles.is_some() || row.guard == Some(Guard::Scoreboard);
+        let answers = |row: &MeasuredRow| row.cycles.is_some() || row.guard == Some(Guard::Scoreboard);
         let rank = |row: &&MeasuredRow| {
             let cycles = row.cycles.map(|Cycles(span)| span.hi());
             (answers(row), row.specificity(), row.evidence, cycles)
         };
         let best = |arch: Option<Arch>| {
             let rows = self.table.rows.iter();
-            rows.filter(|row| row.arch == arch && row.matches(query))
-                .max_by_key(rank)
+            rows.filter(|row| row.arch == arch && row.matches(query)).max_by_key(rank)
         };
         let row = (self.chain().filter_map(best).find(|row| answers(row)))
             .or_else(|| self.chain().find_map(best))?;
-        Some(Measured {
-            cycles: row.cycles,
-            inherited_from: row.arch.filter(|&arch| arch != self.arch),
-            row,
-        })
+        Some(Measured { cycles: row.cycles, inherited_from: row.arch.filter(|&arch| arch != self.arch), row })
     }
 
     /// Cycles from a write to a read as an ordinary operand.
     pub fn raw(self, producer: Category, consumer: Category) -> Option<Cycles> {
-        self.lookup(&MeasuredQuery::new(Hazard::Raw, producer, consumer))?
-            .cycles
+        self.lookup(&MeasuredQuery::new(Hazard::Raw, producer, consumer))?.cycles
     }
 
     /// Cycles from a write to another write of the same register.
     pub fn waw(self, producer: Category, consumer: Category) -> Option<Cycles> {
-        self.lookup(&MeasuredQuery::new(Hazard::Waw, producer, consumer))?
-            .cycles
+        self.lookup(&MeasuredQuery::new(Hazard::Waw, producer, consumer))?.cycles
     }
 
     /// Cycles from a read to a write of the same register.
     pub fn war(self, producer: Category, consumer: Category) -> Option<Cycles> {
-        self.lookup(&MeasuredQuery::new(Hazard::War, producer, consumer))?
-            .cycles
+        self.lookup(&MeasuredQuery::new(Hazard::War, producer, consumer))?.cycles
     }
 
     /// Least cycles between two instructions of this name.
     pub fn issue_gap(self, mnemonic: &str) -> Option<Measured<'a>> {
-        self.lookup(&MeasuredQuery::between(
-            Hazard::IssueGap,
-            mnemonic,
-            mnemonic,
-        )?)
+        self.lookup(&MeasuredQuery::between(Hazard::IssueGap, mnemonic, mnemonic)?)
     }
 
     /// Least stall after this instruction.
     pub fn min_wait(self, mnemonic: &str) -> Option<Measured<'a>> {
-        self.lookup(&MeasuredQuery::between(
-            Hazard::MinWait,
-            mnemonic,
-            mnemonic,
-        )?)
+        self.lookup(&MeasuredQuery::between(Hazard::MinWait, mnemonic, mnemonic)?)
     }
 
     /// The instruction names in any row that a mnemonic is a form of. Two mnemonics of one category with the same names
     /// get the same answers to every question.
     pub fn names_matching(self, mnemonic: &str) -> Vec<&'a str> {
-        let names = self
-            .rows()
-            .flat_map(|row| [&row.producer_mnemonic, &row.consumer_mnemonic]);
+        let names = self.rows().flat_map(|row| [&row.producer_mnemonic, &row.consumer_mnemonic]);
         let mut names: Vec<&str> = names
             .filter_map(|name| name.as_deref())
             .filter(|name| is_form_of(Some(mnemonic), name))
@@ -397,9 +369,7 @@ impl<'a> MeasuredLatencies<'a> {
 
     /// What vendor-derived tables needed on this architecture. Not applied anywhere.
     pub fn adjustments(self) -> impl Iterator<Item = &'static Adjustment> {
-        ADJUSTMENTS
-            .iter()
-            .filter(move |row| self.chain().any(|arch| arch == Some(row.arch)))
+        ADJUSTMENTS.iter().filter(move |row| self.chain().any(|arch| arch == Some(row.arch)))
     }
 }
 
@@ -408,11 +378,8 @@ static BUILTIN: LazyLock<MeasuredTable> = LazyLock::new(|| {
         .expect("embedded table, checked by the tests")
 });
 
-static RAW_ADJUSTMENTS: LazyLock<Vec<RawAdjustment>> = embedded!(
-    "measured_adjustments",
-    RawAdjustment,
-    |row| format!("{} {:?}", row.arch, row.mnemonic)
-);
+static RAW_ADJUSTMENTS: LazyLock<Vec<RawAdjustment>> =
+    embedded!("measured_adjustments", RawAdjustment, |row| format!("{} {:?}", row.arch, row.mnemonic));
 
 static ADJUSTMENTS: LazyLock<Vec<Adjustment>> = LazyLock::new(|| {
     let adjustment = |raw: &RawAdjustment| Adjustment {

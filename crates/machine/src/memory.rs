@@ -84,9 +84,7 @@ impl TemperatureRule {
         self.opcodes.contains(&opcode)
             && self.space.is_none_or(|code| code == space)
             && self.address_mode.is_none_or(|mode| mode == address_mode)
-            && self
-                .operand_mask
-                .is_none_or(|mask| Some(operand & mask) == self.operand_value)
+            && self.operand_mask.is_none_or(|mask| Some(operand & mask) == self.operand_value)
     }
 }
 
@@ -143,9 +141,7 @@ static RAW_SPACES: LazyLock<Vec<RawSpace>> = embedded!("memory_spaces", RawSpace
 static RAW_HIDING: LazyLock<Vec<RawHiding>> =
     embedded!("hiding_categories", RawHiding, |row| row.name.clone());
 static RULES: LazyLock<Vec<TemperatureRule>> =
-    embedded!("temperature_rules", TemperatureRule, |row| format!(
-        "{row:?}"
-    ));
+    embedded!("temperature_rules", TemperatureRule, |row| format!("{row:?}"));
 
 static SPACES: LazyLock<Vec<MemorySpace>> = LazyLock::new(|| {
     let space = |raw: &RawSpace| MemorySpace {
@@ -168,10 +164,7 @@ static HIDING: LazyLock<Vec<HidingCategory>> = LazyLock::new(|| {
             .lo
             .zip(raw.hi)
             .and_then(|(lo, hi)| Span::new(lo, hi))
-            .map(|cycles| TypicalCycles {
-                cycles,
-                open: false,
-            }),
+            .map(|cycles| TypicalCycles { cycles, open: false }),
         reason: raw.reason.clone(),
         source: raw.source.clone(),
     };

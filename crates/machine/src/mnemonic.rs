@@ -10,9 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::class::ClassSpan;
 use crate::table::{self, embedded};
-use crate::{
-    ClassId, ClassRef, Conditions, OpcodeEntry, OpcodeTable, Unit, opcodes, resolve_class,
-};
+use crate::{ClassId, ClassRef, Conditions, OpcodeEntry, OpcodeTable, Unit, opcodes, resolve_class};
 
 /// How a mnemonic led to a class, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -53,10 +51,8 @@ pub(crate) struct Example {
     pub source: String,
 }
 
-static EXAMPLES: LazyLock<Vec<Example>> = embedded!("examples", Example, |row| format!(
-    "{} {} {:?}",
-    row.mnemonic, row.qualifier, row.class
-));
+static EXAMPLES: LazyLock<Vec<Example>> =
+    embedded!("examples", Example, |row| format!("{} {} {:?}", row.mnemonic, row.qualifier, row.class));
 
 /// Every example of the class tables.
 pub(crate) fn examples() -> &'static [Example] {
@@ -87,23 +83,10 @@ pub fn classes_for_mnemonic(mnemonic: &str, facts: &Conditions) -> Vec<MnemonicC
             qualifier: "",
             source: &entry.source,
         };
-        out.extend(
-            OpcodeTable::documented()
-                .named(&name)
-                .map(|entry| from(entry, Via::Table)),
-        );
-        let shares = |entry: &&OpcodeEntry| {
-            entry
-                .aliases
-                .iter()
-                .any(|alias| alias.name.as_deref() == Some(&name))
-        };
-        out.extend(
-            opcodes()
-                .iter()
-                .filter(shares)
-                .map(|entry| from(entry, Via::Alias)),
-        );
+        out.extend(OpcodeTable::documented().named(&name).map(|entry| from(entry, Via::Table)));
+        let shares =
+            |entry: &&OpcodeEntry| entry.aliases.iter().any(|alias| alias.name.as_deref() == Some(&name));
+        out.extend(opcodes().iter().filter(shares).map(|entry| from(entry, Via::Alias)));
         let dotted = name.replace('_', ".");
         let named = |example: &&Example| example.mnemonic == name || example.mnemonic == dotted;
         out.extend(EXAMPLES.iter().filter(named).flat_map(|example| {
@@ -122,9 +105,7 @@ pub fn classes_for_mnemonic(mnemonic: &str, facts: &Conditions) -> Vec<MnemonicC
 }
 
 fn example_class(class: ClassId) -> ClassRef {
-    let latency_index = crate::ClassTable::documented()
-        .get(class)
-        .and_then(|entry| entry.latency_index);
+    let latency_index = crate::ClassTable::documented().get(class).and_then(|entry| entry.latency_index);
     ClassRef::Class(crate::ClassChoice {
         class,
         latency_index,
@@ -136,9 +117,7 @@ fn example_class(class: ClassId) -> ClassRef {
 
 /// The best class for a mnemonic under the document's default facts.
 pub fn class_for_mnemonic(mnemonic: &str) -> Option<MnemonicClass> {
-    classes_for_mnemonic(mnemonic, &Conditions::default())
-        .into_iter()
-        .next()
+    classes_for_mnemonic(mnemonic, &Conditions::default()).into_iter().next()
 }
 
 /// The counted unit for a mnemonic: the unit table's examples first, then the unit of its opcode table.
@@ -146,10 +125,6 @@ pub fn unit_for_mnemonic(mnemonic: &str) -> Option<Unit> {
     let names = spellings(mnemonic);
     let lists = |unit: &&Unit| unit.info().instructions.iter().any(|i| names.contains(i));
     Unit::ALL.iter().find(lists).copied().or_else(|| {
-        names.iter().find_map(|name| {
-            OpcodeTable::documented()
-                .named(name)
-                .find_map(|entry| entry.unit)
-        })
+        names.iter().find_map(|name| OpcodeTable::documented().named(name).find_map(|entry| entry.unit))
     })
 }

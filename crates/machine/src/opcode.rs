@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::names::names;
 use crate::table::{self, Row};
 use crate::{
-    ClassId, Condition, Conditions, LatencyIndex, OriOpcode, PipeFlags, PipeMask, SubClass,
-    TableError, Unit,
+    ClassId, Condition, Conditions, LatencyIndex, OriOpcode, PipeFlags, PipeMask, SubClass, TableError, Unit,
 };
 
 names! {
@@ -158,14 +157,9 @@ impl Variant {
 impl OpcodeEntry {
     /// The variant that applies: the most specific condition that holds, the earlier row among equals.
     pub fn select(&self, facts: &Conditions) -> Option<&Variant> {
-        let holding = self
-            .variants
-            .iter()
-            .filter(|variant| variant.condition.holds(facts));
+        let holding = self.variants.iter().filter(|variant| variant.condition.holds(facts));
         // `max_by_key` keeps the last of equals, so walk backwards.
-        holding
-            .rev()
-            .max_by_key(|variant| variant.condition.specificity())
+        holding.rev().max_by_key(|variant| variant.condition.specificity())
     }
 
     /// The class under the document's default facts.
@@ -176,9 +170,7 @@ impl OpcodeEntry {
 
 /// The class of an opcode under the given facts; dynamic when no variant applies.
 pub fn resolve_class(entry: &OpcodeEntry, facts: &Conditions) -> ClassRef {
-    entry
-        .select(facts)
-        .map_or(ClassRef::Dynamic, Variant::class_ref)
+    entry.select(facts).map_or(ClassRef::Dynamic, Variant::class_ref)
 }
 
 #[derive(Deserialize)]
@@ -280,9 +272,7 @@ impl OpcodeTable {
 
     /// The entry of one table with this number. Numbers mean nothing across tables.
     pub fn by_number(&self, group: OpcodeGroup, ori: OriOpcode) -> Option<&OpcodeEntry> {
-        self.entries
-            .iter()
-            .find(|entry| entry.group == group && entry.ori == ori)
+        self.entries.iter().find(|entry| entry.group == group && entry.ori == ori)
     }
 
     /// Reads the three tables. Rejected: a hexadecimal column that disagrees, duplicate keys, variants or aliases of no
@@ -304,30 +294,19 @@ impl OpcodeTable {
         let unknown = |mnemonic: &str, ori| format!("no opcode {mnemonic} {ori} in that table");
         for row in table::rows::<RawVariant>("opcode_variants", variants)? {
             let key = (row.value.table, row.value.mnemonic.clone(), row.value.ori);
-            let at = *index
-                .get(&key)
-                .ok_or_else(|| row.error(unknown(&row.value.mnemonic, row.value.ori)))?;
+            let at =
+                *index.get(&key).ok_or_else(|| row.error(unknown(&row.value.mnemonic, row.value.ori)))?;
             add_variant(&mut entries[at], row)?;
         }
         for row in table::rows::<RawAlias>("opcode_aliases", aliases)? {
             let key = (row.value.table, row.value.mnemonic.clone(), row.value.ori);
-            let at = *index
-                .get(&key)
-                .ok_or_else(|| row.error(unknown(&row.value.mnemonic, row.value.ori)))?;
+            let at =
+                *index.get(&key).ok_or_else(|| row.error(unknown(&row.value.mnemonic, row.value.ori)))?;
             if row.value.alias_ori.is_none() && row.value.alias.is_none() {
                 return Err(row.error("an alias needs a number or a name"));
             }
-            let RawAlias {
-                alias_ori: ori,
-                alias: name,
-                relation,
-                ..
-            } = row.value;
-            entries[at].aliases.push(Alias {
-                ori,
-                name,
-                relation,
-            });
+            let RawAlias { alias_ori: ori, alias: name, relation, .. } = row.value;
+            entries[at].aliases.push(Alias { ori, name, relation });
         }
         for (entry, row) in entries.iter().zip(&rows) {
             check_printed(entry).map_err(|message| row.error(message))?;
@@ -342,9 +321,7 @@ fn entry(row: &Row<RawOpcode>) -> Result<OpcodeEntry, TableError> {
         return Err(row.error(format!("hexadecimal {:#x} is not {}", raw.hex, raw.ori)));
     }
     let unit = match raw.pipe {
-        Some(pipe) => {
-            Some(Unit::from_index(pipe).ok_or_else(|| row.error(format!("no unit {pipe}")))?)
-        }
+        Some(pipe) => Some(Unit::from_index(pipe).ok_or_else(|| row.error(format!("no unit {pipe}")))?),
         None => None,
     };
     Ok(OpcodeEntry {
@@ -365,38 +342,15 @@ fn entry(row: &Row<RawOpcode>) -> Result<OpcodeEntry, TableError> {
 }
 
 fn add_variant(entry: &mut OpcodeEntry, row: Row<RawVariant>) -> Result<(), TableError> {
-    if entry
-        .variants
-        .iter()
-        .any(|other| other.condition == row.value.condition)
-    {
-        return Err(row.error(format!(
-            "duplicate key {} {}",
-            entry.mnemonic, row.value.condition
-        )));
+    if entry.variants.iter().any(|other| other.condition == row.value.condition) {
+        return Err(row.error(format!("duplicate key {} {}", entry.mnemonic, row.value.condition)));
     }
     let class = match row.value.class.as_str() {
         "dynamic" => None,
         number => Some(number.parse().map_err(|e| row.error(e))?),
     };
-    let RawVariant {
-        condition,
-        latency_index,
-        pipe_mask,
-        sub_class,
-        pipe_flags,
-        note,
-        ..
-    } = row.value;
-    entry.variants.push(Variant {
-        condition,
-        class,
-        latency_index,
-        pipe_mask,
-        sub_class,
-        pipe_flags,
-        note,
-    });
+    let RawVariant { condition, latency_index, pipe_mask, sub_class, pipe_flags, note, .. } = row.value;
+    entry.variants.push(Variant { condition, class, latency_index, pipe_mask, sub_class, pipe_flags, note });
     Ok(())
 }
 
@@ -405,31 +359,20 @@ fn check_printed(entry: &OpcodeEntry) -> Result<(), String> {
     if entry.select(&Conditions::default()).is_none() {
         return Err(format!("{} has no class by default", entry.mnemonic));
     }
-    for printed in entry
-        .printed_class
-        .split('/')
-        .chain(entry.printed_wide_class.split('/'))
-    {
+    for printed in entry.printed_class.split('/').chain(entry.printed_wide_class.split('/')) {
         if printed.is_empty() {
             continue;
         }
         if printed == "(default)" {
             if entry.variants.iter().all(|variant| variant.class.is_some()) {
-                return Err(format!(
-                    "{} is printed as default but never dynamic",
-                    entry.mnemonic
-                ));
+                return Err(format!("{} is printed as default but never dynamic", entry.mnemonic));
             }
             continue;
         }
         let (lo, hi) = printed.split_once('-').unwrap_or((printed, printed));
         let class = |text: &str| text.parse::<ClassId>().map_err(|e| e.to_string());
         for number in class(lo)?.get()..=class(hi)?.get() {
-            if !entry
-                .variants
-                .iter()
-                .any(|variant| variant.class.map(ClassId::get) == Some(number))
-            {
+            if !entry.variants.iter().any(|variant| variant.class.map(ClassId::get) == Some(number)) {
                 return Err(format!(
                     "{} is printed with class {number} but no variant has it",
                     entry.mnemonic
@@ -437,21 +380,10 @@ fn check_printed(entry: &OpcodeEntry) -> Result<(), String> {
             }
         }
     }
-    for printed in entry
-        .printed_index
-        .split('/')
-        .filter(|printed| !printed.is_empty())
-    {
+    for printed in entry.printed_index.split('/').filter(|printed| !printed.is_empty()) {
         let index: LatencyIndex = printed.parse().map_err(|e: crate::IdError| e.to_string())?;
-        if !entry
-            .variants
-            .iter()
-            .any(|variant| variant.latency_index == Some(index))
-        {
-            return Err(format!(
-                "{} is printed with index {printed} but no variant has it",
-                entry.mnemonic
-            ));
+        if !entry.variants.iter().any(|variant| variant.latency_index == Some(index)) {
+            return Err(format!("{} is printed with index {printed} but no variant has it", entry.mnemonic));
         }
     }
     Ok(())

@@ -55,9 +55,9 @@ impl RuleOrigin {
     pub fn reason(self) -> Option<&'static str> {
         match self {
             Self::Printed | Self::PrintedFor(_) => None,
-            Self::ClassTable => Some(
-                "no rule is printed: latency and throughput are the class table's, where it has them",
-            ),
+            Self::ClassTable => {
+                Some("no rule is printed: latency and throughput are the class table's, where it has them")
+            }
         }
     }
 }
@@ -89,10 +89,8 @@ struct RawRule {
     _source: String,
 }
 
-static RULES: LazyLock<Vec<RawRule>> = embedded!("dependence_rules", RawRule, |row| format!(
-    "{} {}",
-    row.class, row.arch
-));
+static RULES: LazyLock<Vec<RawRule>> =
+    embedded!("dependence_rules", RawRule, |row| format!("{} {}", row.class, row.arch));
 
 /// The rule of a class on an architecture; `None` when no table mentions the class.
 ///
@@ -100,10 +98,7 @@ static RULES: LazyLock<Vec<RawRule>> = embedded!("dependence_rules", RawRule, |r
 /// table, even where they inherit sm_80's costs, because nothing says that their remaining fields agree.
 pub fn dependence_rule(arch: Arch, class: ClassId) -> Option<DependenceRule> {
     let printed = RULES.iter().find_map(|raw| {
-        let owner: Arch = raw
-            .arch
-            .parse()
-            .expect("known architecture, checked by the tests");
+        let owner: Arch = raw.arch.parse().expect("known architecture, checked by the tests");
         let shared = owner.info().layers.first().map(|layer| &layer.name);
         let same = arch.info().layers.first().map(|layer| &layer.name) == shared;
         (raw.class == class && same).then_some((raw, owner))
@@ -120,11 +115,7 @@ pub fn dependence_rule(arch: Arch, class: ClassId) -> Option<DependenceRule> {
             write_latency: Some(raw.write_latency),
             stall_cycles: Some(raw.stall_cycles),
             issue_slots: Some(raw.issue_slots),
-            origin: if owner == arch {
-                RuleOrigin::Printed
-            } else {
-                RuleOrigin::PrintedFor(owner)
-            },
+            origin: if owner == arch { RuleOrigin::Printed } else { RuleOrigin::PrintedFor(owner) },
         });
     }
     let costs = class_costs(arch, class)?;
@@ -224,17 +215,13 @@ struct RawEntry {
     _source: String,
 }
 
-static ENTRIES: LazyLock<Vec<RawEntry>> = embedded!("hw_latency_entries", RawEntry, |row| format!(
-    "{} {}",
-    row.sm_lo, row.class
-));
+static ENTRIES: LazyLock<Vec<RawEntry>> =
+    embedded!("hw_latency_entries", RawEntry, |row| format!("{} {}", row.sm_lo, row.class));
 
 /// The latency entry of a class on an architecture, where one is printed.
 pub fn hw_latency_entry(arch: Arch, class: ClassId) -> Option<HwLatencyEntry> {
     let number = arch.number()?;
-    let raw = ENTRIES
-        .iter()
-        .find(|row| row.class == class && (row.sm_lo..=row.sm_hi).contains(&number))?;
+    let raw = ENTRIES.iter().find(|row| row.class == class && (row.sm_lo..=row.sm_hi).contains(&number))?;
     Some(HwLatencyEntry {
         unit_id: class,
         pipe_masks_a: raw.pipe_masks_a,

@@ -19,19 +19,12 @@ pub struct Span {
 impl Span {
     /// A single number.
     pub const fn exact(value: u32) -> Self {
-        Self {
-            lo: value,
-            hi: value,
-        }
+        Self { lo: value, hi: value }
     }
 
     /// The range `lo..=hi`; `None` when it is empty.
     pub const fn new(lo: u32, hi: u32) -> Option<Self> {
-        if lo <= hi {
-            Some(Self { lo, hi })
-        } else {
-            None
-        }
+        if lo <= hi { Some(Self { lo, hi }) } else { None }
     }
 
     /// The smallest value.
@@ -46,11 +39,7 @@ impl Span {
 
     /// The value when the source printed a single one.
     pub const fn exact_value(self) -> Option<u32> {
-        if self.lo == self.hi {
-            Some(self.lo)
-        } else {
-            None
-        }
+        if self.lo == self.hi { Some(self.lo) } else { None }
     }
 
     /// Whether `value` lies within.

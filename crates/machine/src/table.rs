@@ -27,32 +27,18 @@ impl<T> Row<T> {
 }
 
 /// Reads every row; the header must name exactly the fields of `T` (which therefore denies unknown fields).
-pub(crate) fn rows<T: DeserializeOwned>(
-    table: &'static str,
-    text: &str,
-) -> Result<Vec<Row<T>>, TableError> {
-    let mut reader = csv::ReaderBuilder::new()
-        .comment(Some(b'#'))
-        .trim(csv::Trim::All)
-        .from_reader(text.as_bytes());
+pub(crate) fn rows<T: DeserializeOwned>(table: &'static str, text: &str) -> Result<Vec<Row<T>>, TableError> {
+    let mut reader =
+        csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(text.as_bytes());
     let headers = reader.headers().map_err(|e| csv_error(table, &e))?.clone();
     if let Some(twice) = first_duplicate(headers.iter()) {
-        return Err(TableError::new(
-            table,
-            1,
-            format!("column `{twice}` appears twice"),
-        ));
+        return Err(TableError::new(table, 1, format!("column `{twice}` appears twice")));
     }
     let mut out = Vec::new();
     let mut record = csv::StringRecord::new();
-    while reader
-        .read_record(&mut record)
-        .map_err(|e| csv_error(table, &e))?
-    {
+    while reader.read_record(&mut record).map_err(|e| csv_error(table, &e))? {
         let line = record.position().map_or(0, csv::Position::line);
-        let value = record
-            .deserialize(Some(&headers))
-            .map_err(|e| csv_error(table, &e))?;
+        let value = record.deserialize(Some(&headers)).map_err(|e| csv_error(table, &e))?;
         out.push(Row { table, line, value });
     }
     Ok(out)
@@ -84,9 +70,7 @@ fn csv_error(table: &'static str, error: &csv::Error) -> TableError {
     let line = error.position().map_or(0, csv::Position::line);
     let message = match error.kind() {
         csv::ErrorKind::Deserialize { err, .. } => err.to_string(),
-        csv::ErrorKind::UnequalLengths {
-            expected_len, len, ..
-        } => {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
             format!("expected {expected_len} columns, found {len}")
         }
         _ => error.to_string(),
@@ -95,12 +79,9 @@ fn csv_error(table: &'static str, error: &csv::Error) -> TableError {
 }
 
 /// `deserialize_with` for a cell that parses by [`FromStr`].
-pub(crate) fn parse<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(
-    d: D,
-) -> Result<T, D::Error> {
+pub(crate) fn parse<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(d: D) -> Result<T, D::Error> {
     let text = String::deserialize(d)?;
-    text.parse()
-        .map_err(|e| D::Error::custom(format!("`{text}`: {e}")))
+    text.parse().map_err(|e| D::Error::custom(format!("`{text}`: {e}")))
 }
 
 /// Like [`parse`], with an empty cell meaning "absent".
@@ -111,9 +92,7 @@ pub(crate) fn parse_opt<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(
     if text.is_empty() {
         return Ok(None);
     }
-    text.parse()
-        .map(Some)
-        .map_err(|e| D::Error::custom(format!("`{text}`: {e}")))
+    text.parse().map(Some).map_err(|e| D::Error::custom(format!("`{text}`: {e}")))
 }
 
 /// A `;`-separated list; an empty cell is the empty list.
@@ -124,10 +103,7 @@ pub(crate) fn parse_list<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(
     text.split(';')
         .map(str::trim)
         .filter(|item| !item.is_empty())
-        .map(|item| {
-            item.parse()
-                .map_err(|e| D::Error::custom(format!("`{item}`: {e}")))
-        })
+        .map(|item| item.parse().map_err(|e| D::Error::custom(format!("`{item}`: {e}"))))
         .collect()
 }
 
@@ -138,16 +114,12 @@ pub(crate) fn number<'de, D: Deserializer<'de>, T: TryFrom<u64>>(d: D) -> Result
 }
 
 /// Like [`number`], with an empty cell meaning "absent".
-pub(crate) fn number_opt<'de, D: Deserializer<'de>, T: TryFrom<u64>>(
-    d: D,
-) -> Result<Option<T>, D::Error> {
+pub(crate) fn number_opt<'de, D: Deserializer<'de>, T: TryFrom<u64>>(d: D) -> Result<Option<T>, D::Error> {
     let text = String::deserialize(d)?;
     if text.is_empty() {
         return Ok(None);
     }
-    to_number(&text)
-        .map(Some)
-        .ok_or_else(|| D::Error::custom(format!("`{text}` is not a number that fits")))
+    to_number(&text).map(Some).ok_or_else(|| D::Error::custom(format!("`{text}` is not a number that fits")))
 }
 
 /// A cell that must be `0x…`.
@@ -168,11 +140,7 @@ pub(crate) fn text_opt<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>
 /// Text that must not be empty (names, sources).
 pub(crate) fn text<'de, D: Deserializer<'de>>(d: D) -> Result<String, D::Error> {
     let text = String::deserialize(d)?;
-    if text.is_empty() {
-        Err(D::Error::custom("empty cell where text is required"))
-    } else {
-        Ok(text)
-    }
+    if text.is_empty() { Err(D::Error::custom("empty cell where text is required")) } else { Ok(text) }
 }
 
 pub(crate) fn to_number<T: TryFrom<u64>>(text: &str) -> Option<T> {
@@ -201,12 +169,9 @@ pub(crate) fn yes_no<'de, D: Deserializer<'de>>(d: D) -> Result<bool, D::Error> 
 macro_rules! embedded {
     ($table:literal, $row:ty, $key:expr) => {
         std::sync::LazyLock::new(|| {
-            let rows = crate::table::rows::<$row>(
-                $table,
-                include_str!(concat!("../data/", $table, ".csv")),
-            )
-            .and_then(|rows| crate::table::unique(&rows, $key).map(|()| rows))
-            .expect("embedded table, checked by the tests");
+            let rows = crate::table::rows::<$row>($table, include_str!(concat!("../data/", $table, ".csv")))
+                .and_then(|rows| crate::table::unique(&rows, $key).map(|()| rows))
+                .expect("embedded table, checked by the tests");
             rows.into_iter().map(|row| row.value).collect()
         })
     };
@@ -217,6 +182,5 @@ pub(crate) use embedded;
 pub(crate) fn bytes<'de, D: Deserializer<'de>, const N: usize>(d: D) -> Result<[u8; N], D::Error> {
     let list: Vec<u8> = parse_list(d)?;
     let found = list.len();
-    list.try_into()
-        .map_err(|_| D::Error::custom(format!("expected {N} bytes, found {found}")))
+    list.try_into().map_err(|_| D::Error::custom(format!("expected {N} bytes, found {found}")))
 }

@@ -94,10 +94,7 @@ impl Unit {
 impl Pipe {
     /// The counted unit it charges; `None` for the extended unit.
     pub fn unit(self) -> Option<Unit> {
-        PIPES
-            .iter()
-            .find(|row| row.pipe == self)
-            .and_then(|row| row.unit)
+        PIPES.iter().find(|row| row.pipe == self).and_then(|row| row.unit)
     }
 }
 
@@ -116,10 +113,7 @@ impl FromStr for Rate {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (instructions, cycles) = text.split_once('/').unwrap_or((text, "1"));
         match (table::to_number(instructions), table::to_number(cycles)) {
-            (Some(instructions), Some(cycles)) if cycles != 0 => Ok(Self {
-                instructions,
-                cycles,
-            }),
+            (Some(instructions), Some(cycles)) if cycles != 0 => Ok(Self { instructions, cycles }),
             _ => Err("expected a rate such as 1 or 1/4"),
         }
     }
@@ -232,10 +226,8 @@ pub struct CharCode {
 
 static RAW_UNITS: LazyLock<Vec<RawUnit>> = embedded!("functional_units", RawUnit, |row| row.index);
 static PIPES: LazyLock<Vec<PipeRow>> = embedded!("pipe_names", PipeRow, |row| row.pipe);
-static NAMES: LazyLock<Vec<UnitName>> = embedded!("unit_names", UnitName, |row| format!(
-    "{:?} {}",
-    row.opcode, row.unit
-));
+static NAMES: LazyLock<Vec<UnitName>> =
+    embedded!("unit_names", UnitName, |row| format!("{:?} {}", row.opcode, row.unit));
 static CODES: LazyLock<Vec<CharCode>> = embedded!("char_codes", CharCode, |row| row.code);
 
 static UNITS: LazyLock<Vec<UnitInfo>> = LazyLock::new(|| {
@@ -244,11 +236,7 @@ static UNITS: LazyLock<Vec<UnitInfo>> = LazyLock::new(|| {
         index: raw.index,
         name: raw.name.clone(),
         instructions: raw.instructions.clone(),
-        ipc: Ipc {
-            text: raw.ipc.clone(),
-            min: raw.ipc_min,
-            max: raw.ipc_max,
-        },
+        ipc: Ipc { text: raw.ipc.clone(), min: raw.ipc_min, max: raw.ipc_max },
         source: raw.source.clone(),
     };
     RAW_UNITS.iter().map(info).collect()
@@ -261,9 +249,7 @@ pub fn unit_names() -> &'static [UnitName] {
 
 /// The class for an opcode number and unit name; the extended unit's when the pair is not listed.
 pub fn class_for_unit_name(opcode: u16, unit: &str) -> ClassId {
-    let row = NAMES
-        .iter()
-        .find(|row| row.opcode == Some(opcode) && row.unit == unit);
+    let row = NAMES.iter().find(|row| row.opcode == Some(opcode) && row.unit == unit);
     row.or_else(|| NAMES.iter().find(|row| row.opcode.is_none()))
         .expect("default row, checked by the tests")
         .class

@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use crate::mnemonic::{Via, examples};
 use crate::{
-    Alias, Arch, CharCode, ClassEntry, ClassId, ClassRef, ClassTable, Constant, Cost, Cycles,
-    DependenceRule, EncodingRow, InstructionEncoding, IssueWidth, LatencyIndex, Layer,
-    MeasuredLatencies, MeasuredRow, MemorySpace, OpcodeEntry, OpcodeGroup, OriOpcode, RegisterFile,
-    Span, SubArchVariant, Unit, UnitInfo, UnitName, Variant, WarpProfile, char_codes, constants,
-    dependence_rule, issue_widths, memory_spaces, opcodes, pipe_flag_rows, pipe_mask_rows,
-    sub_arch_variants, sub_class_rows, unit_for_mnemonic, unit_names,
+    Alias, Arch, CharCode, ClassEntry, ClassId, ClassRef, ClassTable, Constant, Cost, Cycles, DependenceRule,
+    EncodingRow, InstructionEncoding, IssueWidth, LatencyIndex, Layer, MeasuredLatencies, MeasuredRow,
+    MemorySpace, OpcodeEntry, OpcodeGroup, OriOpcode, RegisterFile, Span, SubArchVariant, Unit, UnitInfo,
+    UnitName, Variant, WarpProfile, char_codes, constants, dependence_rule, issue_widths, memory_spaces,
+    opcodes, pipe_flag_rows, pipe_mask_rows, sub_arch_variants, sub_class_rows, unit_for_mnemonic,
+    unit_names,
 };
 
 /// Version of the shape.
@@ -235,10 +235,7 @@ pub fn view(arch: Arch) -> ArchView {
         registers: info.registers,
         latency_unit: Cost::UNIT,
         measured_unit: Cycles::UNIT,
-        classes: ClassTable::documented()
-            .iter()
-            .map(|entry| class_view(arch, entry))
-            .collect(),
+        classes: ClassTable::documented().iter().map(|entry| class_view(arch, entry)).collect(),
         opcodes: opcode_views(),
         units: Unit::ALL.iter().map(|&unit| unit_view(unit)).collect(),
         unit_names: unit_names(),
@@ -255,10 +252,7 @@ pub fn view(arch: Arch) -> ArchView {
         constants: constants().rows(),
         measured: MeasuredLatencies::for_arch(arch)
             .rows()
-            .map(|row| MeasuredView {
-                row,
-                inherited_from: row.arch.filter(|&owner| owner != arch),
-            })
+            .map(|row| MeasuredView { row, inherited_from: row.arch.filter(|&owner| owner != arch) })
             .collect(),
         measured_reason: info.measured_reason.as_deref(),
     }
@@ -280,11 +274,7 @@ fn class_view(arch: Arch, entry: &'static ClassEntry) -> ClassView {
         latency_index_reason: index_reason(Some(entry.id), entry.latency_index),
         opcodes: names_of_class(entry.id),
         description: &entry.description,
-        row: if first == last {
-            None
-        } else {
-            Span::new(first.get().into(), last.get().into())
-        },
+        row: if first == last { None } else { Span::new(first.get().into(), last.get().into()) },
         origin: entry.origin.name(),
         inherited_from: costs.inherited_from,
         inferred: costs.inferred,
@@ -311,24 +301,14 @@ fn index_reason(class: Option<ClassId>, index: Option<LatencyIndex>) -> Option<&
 /// without a class of their own.
 fn names_of_class(class: ClassId) -> Vec<&'static str> {
     let takes = |entry: &&OpcodeEntry| {
-        entry
-            .variants
-            .iter()
-            .any(|variant| variant.class.unwrap_or(ClassId::DYNAMIC) == class)
+        entry.variants.iter().any(|variant| variant.class.unwrap_or(ClassId::DYNAMIC) == class)
     };
     let mut out: Vec<&'static str> = Vec::new();
     for entry in opcodes().iter().filter(takes) {
         out.push(&entry.mnemonic);
-        out.extend(
-            entry
-                .aliases
-                .iter()
-                .filter_map(|alias| alias.name.as_deref()),
-        );
+        out.extend(entry.aliases.iter().filter_map(|alias| alias.name.as_deref()));
     }
-    let shows = examples()
-        .iter()
-        .filter(|example| example.class.iter().any(|id| id == class));
+    let shows = examples().iter().filter(|example| example.class.iter().any(|id| id == class));
     out.extend(shows.map(|example| example.mnemonic.as_str()));
     let mut seen = std::collections::HashSet::new();
     out.retain(|name| seen.insert(*name));
@@ -336,10 +316,8 @@ fn names_of_class(class: ClassId) -> Vec<&'static str> {
 }
 
 fn opcode_views() -> Vec<OpcodeView> {
-    let mut out: Vec<_> = opcodes()
-        .iter()
-        .map(|entry| opcode_view(entry, &entry.mnemonic, Via::Table))
-        .collect();
+    let mut out: Vec<_> =
+        opcodes().iter().map(|entry| opcode_view(entry, &entry.mnemonic, Via::Table)).collect();
     for entry in opcodes() {
         for alias in &entry.aliases {
             if let Some(name) = &alias.name {
@@ -399,8 +377,7 @@ fn opcode_view(entry: &'static OpcodeEntry, name: &'static str, via: Via) -> Opc
         variants: &entry.variants,
         aliases: &entry.aliases,
         note: &entry.note,
-        reason: (class == ClassRef::Dynamic)
-            .then_some("no fixed class: the dynamic cost model decides"),
+        reason: (class == ClassRef::Dynamic).then_some("no fixed class: the dynamic cost model decides"),
         source: &entry.source,
     }
 }
@@ -419,9 +396,5 @@ fn warp_view(arch: Arch) -> WarpView {
 }
 
 fn unit_view(unit: Unit) -> UnitView {
-    UnitView {
-        info: unit.info(),
-        usage_offset: unit.usage_offset(),
-        delta_offset: unit.delta_offset(),
-    }
+    UnitView { info: unit.info(), usage_offset: unit.usage_offset(), delta_offset: unit.delta_offset() }
 }

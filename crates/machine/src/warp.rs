@@ -54,25 +54,15 @@ impl WarpProfile {
     pub fn for_arch(arch: Arch) -> Option<ArchWarpProfile> {
         let info = arch.info();
         let era = info.warp_era.as_deref()?;
-        let profile = PROFILES
-            .iter()
-            .find(|row| row.era == era)
-            .expect("every era has a row, checked by the tests");
-        let variant = info
-            .sm_id
-            .and_then(|id| VARIANTS.iter().find(|row| row.sm_id == id));
-        Some(ArchWarpProfile {
-            profile,
-            sm_id: info.sm_id,
-            variant,
-            inferred: info.warp_inferred.as_deref(),
-        })
+        let profile =
+            PROFILES.iter().find(|row| row.era == era).expect("every era has a row, checked by the tests");
+        let variant = info.sm_id.and_then(|id| VARIANTS.iter().find(|row| row.sm_id == id));
+        Some(ArchWarpProfile { profile, sm_id: info.sm_id, variant, inferred: info.warp_inferred.as_deref() })
     }
 
     /// The two halves of the packed pair: (warps, sub-warp count).
     pub fn packed_halves(&self) -> Option<(u16, u16)> {
-        self.packed
-            .map(|packed| (packed as u16, (packed >> 16) as u16))
+        self.packed.map(|packed| (packed as u16, (packed >> 16) as u16))
     }
 }
 
@@ -126,8 +116,7 @@ pub struct IssueWidth {
     pub source: String,
 }
 
-static PROFILES: LazyLock<Vec<WarpProfile>> =
-    embedded!("warp_profiles", WarpProfile, |row| row.era.clone());
+static PROFILES: LazyLock<Vec<WarpProfile>> = embedded!("warp_profiles", WarpProfile, |row| row.era.clone());
 static VARIANTS: LazyLock<Vec<SubArchVariant>> =
     embedded!("sub_arch_variants", SubArchVariant, |row| row.sm_id);
 static WIDTHS: LazyLock<Vec<IssueWidth>> =

@@ -7,23 +7,16 @@ fn class(number: u16) -> ClassId {
 }
 
 fn entry(group: OpcodeGroup, mnemonic: &str) -> &'static OpcodeEntry {
-    opcodes()
-        .iter()
-        .find(|entry| entry.group == group && entry.mnemonic == mnemonic)
-        .unwrap()
+    opcodes().iter().find(|entry| entry.group == group && entry.mnemonic == mnemonic).unwrap()
 }
 
 /// The class under facts, as a number.
 fn resolved(group: OpcodeGroup, mnemonic: &str, facts: Conditions) -> Option<u16> {
-    resolve_class(entry(group, mnemonic), &facts)
-        .class()
-        .map(ClassId::get)
+    resolve_class(entry(group, mnemonic), &facts).class().map(ClassId::get)
 }
 
 fn index(group: OpcodeGroup, mnemonic: &str, facts: Conditions) -> Option<u16> {
-    resolve_class(entry(group, mnemonic), &facts)
-        .latency_index()
-        .map(LatencyIndex::get)
+    resolve_class(entry(group, mnemonic), &facts).latency_index().map(LatencyIndex::get)
 }
 
 fn lat(arch: Arch, number: u16) -> (Option<String>, Option<String>) {
@@ -36,14 +29,8 @@ fn both(latency: &str, throughput: &str) -> (Option<String>, Option<String>) {
     (Some(latency.to_owned()), Some(throughput.to_owned()))
 }
 
-const WIDE: Conditions = Conditions {
-    wide: true,
-    ..NARROW
-};
-const MERCURY: Conditions = Conditions {
-    mercury: true,
-    ..NARROW
-};
+const WIDE: Conditions = Conditions { wide: true, ..NARROW };
+const MERCURY: Conditions = Conditions { mercury: true, ..NARROW };
 const NARROW: Conditions = Conditions {
     wide: false,
     mercury: false,
@@ -60,21 +47,13 @@ const NARROW: Conditions = Conditions {
 
 #[test]
 fn every_printed_row_is_there() {
-    let count = |group| {
-        opcodes()
-            .iter()
-            .filter(|entry| entry.group == group)
-            .count()
-    };
+    let count = |group| opcodes().iter().filter(|entry| entry.group == group).count();
     let counts: Vec<_> = OpcodeGroup::ALL.iter().map(|&group| count(group)).collect();
     assert_eq!(counts, [16, 18, 8, 14, 4, 11, 3]);
 
     let rows = |origin| {
-        let mut rows: Vec<_> = ClassTable::documented()
-            .iter()
-            .filter(|c| c.origin == origin)
-            .map(|c| c.printed_row)
-            .collect();
+        let mut rows: Vec<_> =
+            ClassTable::documented().iter().filter(|c| c.origin == origin).map(|c| c.printed_row).collect();
         let classes = rows.len();
         rows.dedup();
         (rows.len(), classes)
@@ -91,11 +70,7 @@ fn every_printed_row_is_there() {
     assert_eq!(char_codes().len(), 8);
     assert_eq!(memory_spaces().len(), 7);
     assert_eq!((pipe_mask_rows().len(), pipe_flag_rows().len()), (4, 7));
-    assert_eq!(
-        sub_class_rows().len(),
-        4 + 1,
-        "four sub-classes and the sentinel"
-    );
+    assert_eq!(sub_class_rows().len(), 4 + 1, "four sub-classes and the sentinel");
 }
 
 #[test]
@@ -121,10 +96,7 @@ fn integer_rows() {
         assert_eq!(resolved(G, name, WIDE), Some(683), "{name}");
     }
     // The numbers printed behind the width are opcodes: 3 and 5 share a case, 4 and 6 are their rows' own.
-    let fp = Conditions {
-        fp_width: true,
-        ..NARROW
-    };
+    let fp = Conditions { fp_width: true, ..NARROW };
     for (name, number, sub, mask) in [
         ("IMAD_WIDE", 131, Some(0x20), None),
         ("IADD3", 140, Some(0x30), None),
@@ -134,54 +106,16 @@ fn integer_rows() {
         ("ISETP", 72, None, None),
     ] {
         let found = pipes(G, name, fp);
-        assert_eq!(
-            (resolved(G, name, fp), found.sub, found.mask),
-            (Some(number), sub, mask),
-            "{name}"
-        );
+        assert_eq!((resolved(G, name, fp), found.sub, found.mask), (Some(number), sub, mask), "{name}");
     }
-    assert_eq!(
-        resolved(
-            G,
-            "ISETP",
-            Conditions {
-                data_type: Some(19),
-                ..NARROW
-            }
-        ),
-        Some(52)
-    );
+    assert_eq!(resolved(G, "ISETP", Conditions { data_type: Some(19), ..NARROW }), Some(52));
     assert_eq!(resolved(G, "IABS", NARROW), Some(2));
-    assert_eq!(
-        resolved(
-            G,
-            "IABS",
-            Conditions {
-                flag: true,
-                ..NARROW
-            }
-        ),
-        Some(3)
-    );
+    assert_eq!(resolved(G, "IABS", Conditions { flag: true, ..NARROW }), Some(3));
     assert_eq!(resolved(G, "SHF", NARROW), Some(200));
     assert_eq!(resolved(G, "SHF", WIDE), Some(551));
     assert_eq!(resolved(G, "SHF", MERCURY), Some(694));
-    assert_eq!(
-        resolved(
-            G,
-            "SHF",
-            Conditions {
-                split: 2,
-                ..MERCURY
-            }
-        ),
-        Some(700)
-    );
-    let numbers: Vec<_> = entry(G, "SHF")
-        .aliases
-        .iter()
-        .map(|a| a.ori.unwrap().get())
-        .collect();
+    assert_eq!(resolved(G, "SHF", Conditions { split: 2, ..MERCURY }), Some(700));
+    let numbers: Vec<_> = entry(G, "SHF").aliases.iter().map(|a| a.ori.unwrap().get()).collect();
     assert_eq!(numbers, [0xB, 0x6C, 0x95]);
     let ResolvedPipes { flags, sub, .. } = pipes(G, "I2I", NARROW);
     assert_eq!((flags, sub), (Some(0x06), Some(0x20)));
@@ -201,58 +135,33 @@ fn pipes(group: OpcodeGroup, mnemonic: &str, facts: Conditions) -> ResolvedPipes
             sub: choice.sub_class.map(SubClass::in_place),
             flags: choice.pipe_flags.map(PipeFlags::in_place),
         },
-        ClassRef::Dynamic => ResolvedPipes {
-            mask: None,
-            sub: None,
-            flags: None,
-        },
+        ClassRef::Dynamic => ResolvedPipes { mask: None, sub: None, flags: None },
     }
 }
 
 #[test]
 fn fp_rows() {
     use OpcodeGroup::{Fp32, Fp64};
-    let four: Vec<_> = [
-        NARROW,
-        Conditions { split: 2, ..NARROW },
-        WIDE,
-        Conditions { split: 2, ..WIDE },
-    ]
-    .map(|facts| resolved(Fp32, "FSETP", facts).unwrap())
-    .into();
+    let four: Vec<_> = [NARROW, Conditions { split: 2, ..NARROW }, WIDE, Conditions { split: 2, ..WIDE }]
+        .map(|facts| resolved(Fp32, "FSETP", facts).unwrap())
+        .into();
     assert_eq!(four, [11, 12, 544, 769]);
-    assert_eq!(
-        resolve_class(entry(Fp32, "MOV"), &NARROW),
-        ClassRef::Dynamic
-    );
-    assert_eq!(
-        resolve_class(entry(Fp32, "SEL"), &NARROW),
-        ClassRef::Dynamic
-    );
+    assert_eq!(resolve_class(entry(Fp32, "MOV"), &NARROW), ClassRef::Dynamic);
+    assert_eq!(resolve_class(entry(Fp32, "SEL"), &NARROW), ClassRef::Dynamic);
     assert_eq!(resolved(Fp32, "PRMT", MERCURY), Some(641));
     assert_eq!(resolved(Fp32, "I2F/PRMT", WIDE), Some(586));
     assert_eq!(resolved(Fp32, "I2F/PRMT", MERCURY), Some(707));
     assert_eq!(resolved(Fp32, "VABSDIFF4", NARROW), Some(33));
     assert_eq!(resolved(Fp32, "MUFU", NARROW), Some(548));
-    assert_eq!(
-        index(Fp32, "MUFU", NARROW),
-        None,
-        "548 needs ten bits and has no printed index"
-    );
+    assert_eq!(index(Fp32, "MUFU", NARROW), None, "548 needs ten bits and has no printed index");
     let f2f = pipes(Fp32, "F2F", NARROW);
     assert_eq!((f2f.mask, f2f.flags), (Some(0x08000), Some(0x04)));
     assert_eq!(index(Fp64, "DFMA", NARROW), Some(0xE8));
-    assert_eq!(
-        (resolved(Fp64, "DADD", NARROW), index(Fp64, "DADD", NARROW)),
-        (Some(131), Some(3))
-    );
+    assert_eq!((resolved(Fp64, "DADD", NARROW), index(Fp64, "DADD", NARROW)), (Some(131), Some(3)));
     assert_eq!(resolved(Fp64, "DFMA (sm82+)", WIDE), Some(175));
     assert_eq!(resolved(Fp64, "DFMA (sm82+)", MERCURY), Some(688));
     assert_eq!(
-        OpcodeTable::documented()
-            .by_number(Fp64, OriOpcode::new(0xD3).unwrap())
-            .unwrap()
-            .printed_class,
+        OpcodeTable::documented().by_number(Fp64, OriOpcode::new(0xD3).unwrap()).unwrap().printed_class,
         "594"
     );
 }
@@ -260,47 +169,18 @@ fn fp_rows() {
 #[test]
 fn memory_and_control_rows() {
     use OpcodeGroup::{Control, Memory as G};
-    let memory = |code| Conditions {
-        memory: Some(code),
-        ..NARROW
-    };
-    let flagged = Conditions {
-        flag: true,
-        ..NARROW
-    };
+    let memory = |code| Conditions { memory: Some(code), ..NARROW };
+    let flagged = Conditions { flag: true, ..NARROW };
     assert_eq!(resolved(G, "ATOM", NARROW), Some(7));
     assert_eq!(resolved(G, "ATOM", flagged), Some(575));
     assert_eq!(resolved(G, "ATOM", memory(3)), Some(8));
     assert_eq!(resolved(G, "ATOM", memory(4)), Some(9));
     assert_eq!(resolved(G, "CCTLL", memory(2)), Some(7));
-    assert_eq!(
-        resolved(
-            G,
-            "LD (generic)",
-            Conditions {
-                remat: true,
-                ..NARROW
-            }
-        ),
-        Some(125)
-    );
+    assert_eq!(resolved(G, "LD (generic)", Conditions { remat: true, ..NARROW }), Some(125));
     assert_eq!(resolved(G, "LD (generic)", flagged), Some(126));
     assert_eq!(resolved(G, "LD (generic)", NARROW), Some(127));
-    assert_eq!(
-        resolved(
-            G,
-            "LDS",
-            Conditions {
-                reg_class: Some(3),
-                ..NARROW
-            }
-        ),
-        Some(30)
-    );
-    assert_eq!(
-        resolved(G, "STS", NARROW),
-        resolved(Control, "OUT_FINAL", NARROW)
-    );
+    assert_eq!(resolved(G, "LDS", Conditions { reg_class: Some(3), ..NARROW }), Some(30));
+    assert_eq!(resolved(G, "STS", NARROW), resolved(Control, "OUT_FINAL", NARROW));
     assert_eq!(resolved(G, "LDG", NARROW), Some(183));
     assert_eq!(resolved(G, "RED", MERCURY), Some(692));
     assert_eq!(resolved(Control, "BRA", MERCURY), Some(670));
@@ -310,74 +190,26 @@ fn memory_and_control_rows() {
 #[test]
 fn tensor_and_collective_rows() {
     use OpcodeGroup::{Collective, Tensor as G};
-    assert_eq!(
-        (resolved(G, "HMMA_16", WIDE), index(G, "HMMA_16", WIDE)),
-        (Some(758), Some(0xF7))
-    );
+    assert_eq!((resolved(G, "HMMA_16", WIDE), index(G, "HMMA_16", WIDE)), (Some(758), Some(0xF7)));
     assert_eq!(resolved(G, "HMMA_16", NARROW), Some(103));
-    assert_eq!(
-        (resolved(G, "HMMA pair", WIDE), index(G, "HMMA pair", WIDE)),
-        (Some(760), Some(0xF9))
-    );
-    assert_eq!(
-        resolved(
-            G,
-            "HMMA pair",
-            Conditions {
-                data_type: Some(6),
-                ..NARROW
-            }
-        ),
-        Some(88)
-    );
-    assert_eq!(
-        (resolved(G, "WGMMA", NARROW), index(G, "WGMMA", NARROW)),
-        (Some(745), Some(0xF1))
-    );
-    assert_eq!(
-        resolved(
-            G,
-            "WGMMA (v3)",
-            Conditions {
-                version: Some(3),
-                ..NARROW
-            }
-        ),
-        Some(744)
-    );
-    assert_eq!(
-        resolved(
-            G,
-            "WGMMA (v3)",
-            Conditions {
-                version: Some(2),
-                ..NARROW
-            }
-        ),
-        Some(203)
-    );
+    assert_eq!((resolved(G, "HMMA pair", WIDE), index(G, "HMMA pair", WIDE)), (Some(760), Some(0xF9)));
+    assert_eq!(resolved(G, "HMMA pair", Conditions { data_type: Some(6), ..NARROW }), Some(88));
+    assert_eq!((resolved(G, "WGMMA", NARROW), index(G, "WGMMA", NARROW)), (Some(745), Some(0xF1)));
+    assert_eq!(resolved(G, "WGMMA (v3)", Conditions { version: Some(3), ..NARROW }), Some(744));
+    assert_eq!(resolved(G, "WGMMA (v3)", Conditions { version: Some(2), ..NARROW }), Some(203));
     for (split, number) in [(1, 765), (2, 766), (3, 767)] {
         let facts = Conditions { split, ..NARROW };
         assert_eq!(
-            (
-                resolved(G, "BGMMA/QMMA", facts),
-                index(G, "BGMMA/QMMA", facts)
-            ),
+            (resolved(G, "BGMMA/QMMA", facts), index(G, "BGMMA/QMMA", facts)),
             (Some(number), Some(0xFB))
         );
     }
     assert_eq!(index(G, "DP tensor", NARROW), Some(0xF6));
     assert_eq!(index(G, "DP tensor", WIDE), Some(0xFA));
     assert_eq!(pipes(G, "HMMA/BMMA", NARROW).flags, Some(0x0C));
-    let b = Conditions {
-        variant: 2,
-        ..NARROW
-    };
+    let b = Conditions { variant: 2, ..NARROW };
     assert_eq!(
-        (
-            resolved(Collective, "Collective", b),
-            index(Collective, "Collective", b)
-        ),
+        (resolved(Collective, "Collective", b), index(Collective, "Collective", b)),
         (Some(750), Some(0xF5))
     );
     assert_eq!(index(Collective, "RELBULK", NARROW), Some(0xF3));
@@ -404,14 +236,8 @@ fn costs() {
     let inherited = class_costs(Arch::SM_86, class(72)).unwrap();
     assert_eq!(inherited.inherited_from, Some(Arch::SM_80));
     assert!(inherited.inferred.is_some());
-    assert_eq!(
-        class_costs(Arch::SM_121, class(72)).unwrap().inherited_from,
-        Some(Arch::SM_100)
-    );
-    assert_eq!(
-        class_costs(Arch::SM_90, class(72)).unwrap().inherited_from,
-        None
-    );
+    assert_eq!(class_costs(Arch::SM_121, class(72)).unwrap().inherited_from, Some(Arch::SM_100));
+    assert_eq!(class_costs(Arch::SM_90, class(72)).unwrap().inherited_from, None);
     assert!(class_costs(Arch::SM_90, class(1)).is_none());
 }
 
@@ -419,50 +245,22 @@ fn costs() {
 fn rules() {
     let rule = dependence_rule(Arch::SM_80, class(2)).unwrap();
     assert_eq!(rule.origin, RuleOrigin::Printed);
-    assert_eq!(
-        (rule.barrier_latency, rule.barrier_throughput),
-        (Some(56), Some(8))
-    );
-    assert_eq!(
-        (rule.read_latency, rule.write_latency),
-        (Some(-1), Some(-1))
-    );
-    assert_eq!(
-        (rule.stall_cycles, rule.issue_slots, rule.rule_type),
-        (Some(0), Some(1), Some(1))
-    );
-    assert_eq!(
-        rule.latency,
-        class_costs(Arch::SM_80, class(2)).unwrap().latency
-    );
-    assert_eq!(
-        rule.throughput_inv,
-        class_costs(Arch::SM_80, class(2)).unwrap().throughput_inv
-    );
-    assert_eq!(
-        dependence_rule(Arch::SM_87, class(2)).unwrap().origin,
-        RuleOrigin::PrintedFor(Arch::SM_80)
-    );
+    assert_eq!((rule.barrier_latency, rule.barrier_throughput), (Some(56), Some(8)));
+    assert_eq!((rule.read_latency, rule.write_latency), (Some(-1), Some(-1)));
+    assert_eq!((rule.stall_cycles, rule.issue_slots, rule.rule_type), (Some(0), Some(1), Some(1)));
+    assert_eq!(rule.latency, class_costs(Arch::SM_80, class(2)).unwrap().latency);
+    assert_eq!(rule.throughput_inv, class_costs(Arch::SM_80, class(2)).unwrap().throughput_inv);
+    assert_eq!(dependence_rule(Arch::SM_87, class(2)).unwrap().origin, RuleOrigin::PrintedFor(Arch::SM_80));
 
     let rule = dependence_rule(Arch::SM_90, class(2)).unwrap();
-    assert_eq!(
-        (rule.origin, rule.barrier_latency),
-        (RuleOrigin::ClassTable, None)
-    );
+    assert_eq!((rule.origin, rule.barrier_latency), (RuleOrigin::ClassTable, None));
     assert!(rule.origin.reason().is_some() && rule.latency.is_some());
 
     let entry = hw_latency_entry(Arch::SM_86, class(2)).unwrap();
     assert_eq!(entry.pipe_masks_a, [3, 3, 255, 255, 255, 255, 255, 255]);
     assert_eq!(entry.pipe_masks_b, [0, 0, 255, 255, 255, 255, 0, 0]);
     let params = entry.sched_params;
-    assert_eq!(
-        (
-            params.throughput_class,
-            params.max_stall_cycles,
-            params.barrier_class
-        ),
-        (4, 7, 3)
-    );
+    assert_eq!((params.throughput_class, params.max_stall_cycles, params.barrier_class), (4, 7, 3));
     assert_eq!(params.to_array(), [0, 4, 0, 1, 0, 7, 3, 2, 1, 2, 3, 0]);
     assert!(hw_latency_entry(Arch::SM_90, class(2)).is_none());
 }
@@ -470,18 +268,9 @@ fn rules() {
 #[test]
 fn units_and_encodings() {
     assert_eq!(Unit::Smem.index(), 7);
-    assert_eq!(
-        (Unit::Udp.usage_offset(), Unit::Udp.delta_offset()),
-        (36, 76)
-    );
+    assert_eq!((Unit::Udp.usage_offset(), Unit::Udp.delta_offset()), (36, 76));
     assert_eq!((RESOURCE_FLAGS_OFFSET, RESOURCE_SLOT_SIZE), (80, 84));
-    assert_eq!(
-        Unit::Dfma.info().ipc.min,
-        Some(Rate {
-            instructions: 1,
-            cycles: 64
-        })
-    );
+    assert_eq!(Unit::Dfma.info().ipc.min, Some(Rate { instructions: 1, cycles: 64 }));
     assert!(Unit::Mma.info().ipc.min.is_none());
     for (at, &unit) in Unit::ALL.iter().enumerate() {
         assert_eq!((unit.info().unit, unit.info().index), (unit, at));
@@ -490,9 +279,7 @@ fn units_and_encodings() {
     assert_eq!(class_for_unit_name(40, "LSU_T").get(), 15);
     assert_eq!(class_for_unit_name(53, "DMMA").get(), 118);
     assert_eq!(class_for_unit_name(53, "LSU_T").get(), 35);
-    let ids = "DEFJKLNS"
-        .chars()
-        .map(|code| char_code(code).unwrap().fu_id);
+    let ids = "DEFJKLNS".chars().map(|code| char_code(code).unwrap().fu_id);
     assert!(ids.eq([40, 44, 48, 52, 56, 60, 32, 36]));
     assert!(char_code('A').is_none());
     assert_eq!(pipe_mask_rows()[1].units, [1, 3, 8]);
@@ -500,10 +287,7 @@ fn units_and_encodings() {
     let generic = MemorySpace::from_code(1).unwrap().typical;
     assert!(generic.open && generic.cycles == Span::new(20, 200).unwrap());
     let hot = |opcode, space, mode, operand| {
-        temperature_rules()
-            .iter()
-            .find(|r| r.matches(opcode, space, mode, operand))
-            .map(|r| r.temperature)
+        temperature_rules().iter().find(|r| r.matches(opcode, space, mode, operand)).map(|r| r.temperature)
     };
     assert_eq!(hot(183, 6, 0, 0), Some(Temperature::Hot));
     assert_eq!(hot(288, 5, 0, 0), Some(Temperature::Cold));
@@ -512,24 +296,14 @@ fn units_and_encodings() {
         (hot(91, 0, 0, 15), hot(92, 0, 0, 14), hot(92, 0, 0, 4)),
         (Some(Temperature::Hot), Some(Temperature::Cold), None)
     );
-    assert_eq!(
-        hiding_categories()
-            .iter()
-            .filter(|c| c.typical.is_none())
-            .count(),
-        1
-    );
+    assert_eq!(hiding_categories().iter().filter(|c| c.typical.is_none()).count(), 1);
 }
 
 #[test]
 fn warps() {
     let ranges = warp_profiles();
     assert_eq!((ranges[0].id_lo, ranges[5].id_hi), (0, None));
-    assert!(
-        ranges
-            .windows(2)
-            .all(|pair| pair[0].id_hi.map(|hi| hi + 1) == Some(pair[1].id_lo))
-    );
+    assert!(ranges.windows(2).all(|pair| pair[0].id_hi.map(|hi| hi + 1) == Some(pair[1].id_lo)));
     for (id, warps, slots) in [
         (0, 4, 96),
         (20479, 4, 96),
@@ -540,48 +314,16 @@ fn warps() {
         (36864, 16, 240),
     ] {
         let profile = WarpProfile::for_sm_id(id);
-        assert_eq!(
-            (profile.warps, profile.dispatch_slots),
-            (warps, slots),
-            "{id}"
-        );
+        assert_eq!((profile.warps, profile.dispatch_slots), (warps, slots), "{id}");
     }
-    assert_eq!(
-        WarpProfile::for_sm_id(u32::MAX).packed_halves(),
-        Some((16, 16))
-    );
-    assert!(
-        WarpProfile::for_sm_id(0).packed.is_none()
-            && WarpProfile::for_sm_id(0).packed_reason.is_some()
-    );
+    assert_eq!(WarpProfile::for_sm_id(u32::MAX).packed_halves(), Some((16, 16)));
+    assert!(WarpProfile::for_sm_id(0).packed.is_none() && WarpProfile::for_sm_id(0).packed_reason.is_some());
     let hopper = WarpProfile::for_arch(Arch::SM_90A).unwrap();
-    assert_eq!(
-        (
-            hopper.sm_id,
-            hopper.variant.unwrap().variant,
-            hopper.inferred
-        ),
-        (Some(36868), 4, None)
-    );
-    assert!(
-        WarpProfile::for_arch(Arch::SM_86)
-            .unwrap()
-            .inferred
-            .is_some()
-    );
+    assert_eq!((hopper.sm_id, hopper.variant.unwrap().variant, hopper.inferred), (Some(36868), 4, None));
+    assert!(WarpProfile::for_arch(Arch::SM_86).unwrap().inferred.is_some());
     assert!(WarpProfile::for_arch(Arch::UNIVERSAL).is_none());
-    for (mode, width) in [
-        (0, 2),
-        (1, 1),
-        (2, 2),
-        (3, 4),
-        (7, 8),
-        (8, 1),
-        (9, 1),
-        (10, 9),
-        (11, 10),
-        (200, 2),
-    ] {
+    for (mode, width) in [(0, 2), (1, 1), (2, 2), (3, 4), (7, 8), (8, 1), (9, 1), (10, 9), (11, 10), (200, 2)]
+    {
         assert_eq!(issue_width(mode), width, "{mode}");
     }
 }
@@ -589,25 +331,14 @@ fn warps() {
 #[test]
 fn scalars() {
     let c = constants();
-    assert_eq!(
-        (
-            c.long_latency_threshold,
-            c.infinite_latency,
-            c.unscheduled_position
-        ),
-        (19, 0x1869F, -1)
-    );
+    assert_eq!((c.long_latency_threshold, c.infinite_latency, c.unscheduled_position), (19, 0x1869F, -1));
     assert_eq!(c.dynamic_class, ClassId::DYNAMIC.get());
-    assert_eq!(
-        (c.batch_window_sentinel, c.opcode_mask),
-        (u32::MAX, 0xFFFF_CFFF)
-    );
+    assert_eq!((c.batch_window_sentinel, c.opcode_mask), (u32::MAX, 0xFFFF_CFFF));
 }
 
 #[test]
 fn real_mnemonics() {
-    let found =
-        |name: &str| class_for_mnemonic(name).map(|m| (m.class.class().map(ClassId::get), m.via));
+    let found = |name: &str| class_for_mnemonic(name).map(|m| (m.class.class().map(ClassId::get), m.via));
     assert_eq!(found("FFMA"), Some((Some(4), Via::Example)));
     assert_eq!(found("FMUL.FTZ"), Some((Some(4), Via::Example)));
     assert_eq!(found("FADD"), Some((Some(5), Via::Example)));
@@ -626,11 +357,7 @@ fn real_mnemonics() {
     assert_eq!(found("FROBNICATE"), None);
     assert_eq!(found(""), None);
     let all = classes_for_mnemonic("LDG.E", &Conditions::default());
-    let classes: Vec<_> = all
-        .iter()
-        .filter_map(|m| m.class.class())
-        .map(ClassId::get)
-        .collect();
+    let classes: Vec<_> = all.iter().filter_map(|m| m.class.class()).map(ClassId::get).collect();
     assert_eq!(classes, [183, 16, 17, 18, 19, 15]);
     assert_eq!(unit_for_mnemonic("FFMA"), Some(Unit::Fma));
     assert_eq!(unit_for_mnemonic("LDS.128"), Some(Unit::Lsu));

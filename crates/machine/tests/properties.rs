@@ -131,20 +131,11 @@ fn the_default_descriptor() {
     assert_eq!(fields.pipe_mask.in_place(), 0xF8000);
     assert_eq!(fields.sub_class.in_place(), 0x1F0);
     assert_eq!(fields.pipe_flags.in_place(), 0x3E);
-    assert_eq!(
-        (fields.read_barriers, u16::from(fields.write_barriers) << 5),
-        (0x1F, 0x3E0)
-    );
+    assert_eq!((fields.read_barriers, u16::from(fields.write_barriers) << 5), (0x1F, 0x3E0));
     assert_eq!(fields.latency_index.get(), 0);
     assert_eq!(Descriptor::pack(&fields), Some(all));
     assert_eq!(fields.sub_class.row().unwrap().name, "maximum");
-    assert!(
-        Descriptor::pack(&DescriptorFields {
-            read_barriers: 32,
-            ..fields
-        })
-        .is_none()
-    );
+    assert!(Descriptor::pack(&DescriptorFields { read_barriers: 32, ..fields }).is_none());
     assert!(Descriptor::from_bits(1 << 48).is_none());
 }
 
@@ -164,10 +155,7 @@ fn odd_names_are_refused() {
         "sm__90",
         "sm_99999999999",
     ] {
-        assert!(
-            matches!(name.parse::<Arch>(), Err(ArchError::Malformed(_))),
-            "{name}"
-        );
+        assert!(matches!(name.parse::<Arch>(), Err(ArchError::Malformed(_))), "{name}");
     }
     assert_eq!("90".parse(), Ok(Arch::SM_90));
     assert_eq!("sm_90a".parse(), Ok(Arch::SM_90A));

@@ -17,21 +17,11 @@ type Load = fn(&str) -> Result<(), TableError>;
 fn loaders() -> Vec<(&'static str, &'static str, Load)> {
     vec![
         ("architectures", ARCHS, |t| ArchTable::parse(t).map(drop)),
-        ("opcodes", OPCODES, |t| {
-            OpcodeTable::parse(t, VARIANTS, ALIASES).map(drop)
-        }),
-        ("opcode_variants", VARIANTS, |t| {
-            OpcodeTable::parse(OPCODES, t, ALIASES).map(drop)
-        }),
-        ("opcode_aliases", ALIASES, |t| {
-            OpcodeTable::parse(OPCODES, VARIANTS, t).map(drop)
-        }),
-        ("classes_documented", CLASSES, |t| {
-            ClassTable::parse(t).map(drop)
-        }),
-        ("latency_measured", MEASURED, |t| {
-            MeasuredTable::parse(t).map(drop)
-        }),
+        ("opcodes", OPCODES, |t| OpcodeTable::parse(t, VARIANTS, ALIASES).map(drop)),
+        ("opcode_variants", VARIANTS, |t| OpcodeTable::parse(OPCODES, t, ALIASES).map(drop)),
+        ("opcode_aliases", ALIASES, |t| OpcodeTable::parse(OPCODES, VARIANTS, t).map(drop)),
+        ("classes_documented", CLASSES, |t| ClassTable::parse(t).map(drop)),
+        ("latency_measured", MEASURED, |t| MeasuredTable::parse(t).map(drop)),
         ("constants", CONSTANTS, |t| Constants::parse(t).map(drop)),
     ]
 }
@@ -49,15 +39,8 @@ fn every_architecture_resolves() {
         assert!(!info.layers.is_empty(), "{arch}");
         let chain = arch.inherits();
         let column = chain.last().copied().unwrap_or(arch);
-        assert!(
-            [Arch::SM_80, Arch::SM_90, Arch::SM_100].contains(&column),
-            "{arch}"
-        );
-        assert_eq!(
-            info.parent.is_some(),
-            info.parent_inferred.is_some(),
-            "{arch}: a parent needs a reason"
-        );
+        assert!([Arch::SM_80, Arch::SM_90, Arch::SM_100].contains(&column), "{arch}");
+        assert_eq!(info.parent.is_some(), info.parent_inferred.is_some(), "{arch}: a parent needs a reason");
         assert_eq!(info.warp_era.is_none(), arch == Arch::UNIVERSAL);
         if let Some(id) = info.sm_id {
             let profile = WarpProfile::for_arch(arch).unwrap().profile;
@@ -66,12 +49,7 @@ fn every_architecture_resolves() {
         for class in ClassTable::documented().iter() {
             let costs = class.costs(arch);
             let complete = costs.latency.is_some() && costs.throughput_inv.is_some();
-            assert_eq!(
-                complete,
-                costs.reason.is_none(),
-                "{arch} class {}",
-                class.id
-            );
+            assert_eq!(complete, costs.reason.is_none(), "{arch} class {}", class.id);
             assert_eq!(costs.inherited_from.is_some(), !chain.is_empty());
         }
     }
@@ -79,23 +57,14 @@ fn every_architecture_resolves() {
 
 #[test]
 fn architecture_facts() {
-    let layers = |arch: Arch| {
-        arch.info()
-            .layers
-            .iter()
-            .map(|layer| layer.name.as_str())
-            .collect::<Vec<_>>()
-    };
+    let layers = |arch: Arch| arch.info().layers.iter().map(|layer| layer.name.as_str()).collect::<Vec<_>>();
     assert_eq!(layers(Arch::SM_80), ["sm_80_base", "sm_80"]);
     assert_eq!(layers(Arch::SM_86), ["sm_80_base", "sm_86"]);
     assert_eq!(layers(Arch::SM_100), ["sm_100", "sm_100_short"]);
     assert_eq!(layers(Arch::SM_103), ["sm_103", "sm_103_short"]);
     assert_eq!(layers(Arch::SM_121), ["sm_120", "sm_120_ext"]);
     assert_eq!(layers(Arch::SM_61), ["universal"]);
-    let bytes: Vec<_> = ArchTable::layers()
-        .iter()
-        .filter_map(|layer| layer.bytes)
-        .collect();
+    let bytes: Vec<_> = ArchTable::layers().iter().filter_map(|layer| layer.bytes).collect();
     assert_eq!(bytes, [949, 618]);
     let dual: Vec<_> = Arch::all().filter(|arch| arch.info().dual_issue).collect();
     assert_eq!(dual, [Arch::SM_50, Arch::SM_52]);
@@ -112,19 +81,9 @@ fn architecture_facts() {
             Some(80)
         };
         assert_eq!(info.registers.uniform, uniform, "{arch}");
-        assert_eq!(
-            (info.registers.general, info.registers.predicates),
-            (255, 7)
-        );
-        assert_eq!(
-            info.encoding == InstructionEncoding::Grouped64,
-            number < 70,
-            "{arch}"
-        );
-        assert_eq!(
-            info.is_inferred(),
-            !["sm_80", "sm_90", "sm_100"].contains(&arch.to_string().as_str())
-        );
+        assert_eq!((info.registers.general, info.registers.predicates), (255, 7));
+        assert_eq!(info.encoding == InstructionEncoding::Grouped64, number < 70, "{arch}");
+        assert_eq!(info.is_inferred(), !["sm_80", "sm_90", "sm_100"].contains(&arch.to_string().as_str()));
     }
 }
 
@@ -162,11 +121,7 @@ fn every_variant_is_reachable_and_names_a_class() {
                 entry.mnemonic
             );
             if let Some(class) = variant.class {
-                assert!(
-                    ClassTable::documented().get(class).is_some(),
-                    "{}",
-                    entry.mnemonic
-                );
+                assert!(ClassTable::documented().get(class).is_some(), "{}", entry.mnemonic);
             }
         }
         assert!(!entry.variants.is_empty());
@@ -200,11 +155,7 @@ fn a_dropped_or_added_column_is_noticed() {
             assert_eq!(error.table, table);
             assert!(error.line > 0, "{error}");
         }
-        let extra: String = text
-            .lines()
-            .filter(is_data)
-            .map(|line| format!("{line},surplus\n"))
-            .collect();
+        let extra: String = text.lines().filter(is_data).map(|line| format!("{line},surplus\n")).collect();
         assert!(load(&extra).is_err(), "{table}");
         let short = text.replacen('\n', "\n,\n", 4);
         assert!(load(&short).is_err(), "{table}");
@@ -214,10 +165,7 @@ fn a_dropped_or_added_column_is_noticed() {
 /// Splits without quoting: the built-in tables under test use none (checked here).
 fn csv_lite(text: &str) -> Vec<Vec<&str>> {
     assert!(!text.contains('"'), "the built-in tables need no quoting");
-    text.lines()
-        .filter(is_data)
-        .map(|line| line.split(',').collect())
-        .collect()
+    text.lines().filter(is_data).map(|line| line.split(',').collect()).collect()
 }
 
 #[test]
@@ -230,11 +178,7 @@ fn a_repeated_row_is_noticed() {
         let last = text.lines().rfind(is_data).unwrap();
         let error = load(&format!("{text}{last}\n")).unwrap_err();
         assert!(error.message.contains("duplicate"), "{table}: {error}");
-        assert_eq!(
-            error.line as usize,
-            text.lines().count() + 1,
-            "{table}: {error}"
-        );
+        assert_eq!(error.line as usize, text.lines().count() + 1, "{table}: {error}");
     }
 }
 
@@ -254,12 +198,7 @@ fn broken_cells_are_noticed() {
             "sm_999,not in the document: same",
             "inherits unknown sm_999",
         ),
-        (
-            0,
-            ",grouped64,yes,",
-            ",grouped64,maybe,",
-            "neither yes nor no",
-        ),
+        (0, ",grouped64,yes,", ",grouped64,maybe,", "neither yes nor no"),
         (0, "sm_107,a;f", "sm_107,a;q", "not an architecture name"),
         (0, "sm_107,a;f", "sm_107,a;a", "duplicate key sm_107a"),
         (0, "sm_107,a;f", "sm_107,a;f;a;f", "more suffixes"),
@@ -270,37 +209,12 @@ fn broken_cells_are_noticed() {
         (1, "IMAD,0,130,", "IMAD,12,130,", "no unit 12"),
         (1, "619,,0xE8,", "619,,0xE9,", "index 0xE9"),
         (1, "MOV,1,(default),", "IMOV,1,(default),", "no opcode MOV"),
-        (
-            2,
-            "IMAD,1,default,130",
-            "IMAD,1,sometimes,130",
-            "not a condition",
-        ),
-        (
-            2,
-            "IMAD,1,default,130",
-            "IMAD,1,wide,130",
-            "no class by default",
-        ),
-        (
-            2,
-            "IMAD,1,default,130",
-            "IMAD,1,default,1300",
-            "scheduling class",
-        ),
-        (
-            2,
-            "IMAD,1,default,130",
-            "IMAD,1,default,dynamic",
-            "class 130",
-        ),
+        (2, "IMAD,1,default,130", "IMAD,1,sometimes,130", "not a condition"),
+        (2, "IMAD,1,default,130", "IMAD,1,wide,130", "no class by default"),
+        (2, "IMAD,1,default,130", "IMAD,1,default,1300", "scheduling class"),
+        (2, "IMAD,1,default,130", "IMAD,1,default,dynamic", "class 130"),
         (2, ",0x18000,", ",0x18001,", "outside its field"),
-        (
-            2,
-            "DFMA,122,default,619,0xE8",
-            "DFMA,122,default,619,0x200",
-            "latency index",
-        ),
+        (2, "DFMA,122,default,619,0xE8", "DFMA,122,default,619,0x200", "latency index"),
         (3, "0x37,I2IP", ",", "number or a name"),
         (3, "BREV,53,0x37", "BREV,54,0x37", "no opcode BREV 54"),
         (4, "common,16-19,", "common,19-16,", "backwards"),
@@ -314,12 +228,7 @@ fn broken_cells_are_noticed() {
         (5, ",gpr,4,4,", ",gpr,5,4,", "backwards"),
         (5, ",gpr,4,4,", ",gpr,,,", "without a reason"),
         (5, ",fixed,public", ",fixed,rumour", "expected one of"),
-        (
-            6,
-            "infinite_latency,99999",
-            "infinite_latency,1e5",
-            "not a number",
-        ),
+        (6, "infinite_latency,99999", "infinite_latency,1e5", "not a number"),
         (6, "scoreboards,6", "scoreboards,600", "out of range"),
         (6, "scoreboards,6", "scorebords,6", "unknown constant"),
     ];
@@ -330,17 +239,9 @@ fn broken_cells_are_noticed() {
         let error = load(&text.replacen(from, to, 1)).expect_err(to);
         assert!(error.message.contains(expected), "{to}: {error}");
     }
-    let missing: String = CONSTANTS
-        .lines()
-        .filter(|l| !l.starts_with("scoreboards,"))
-        .map(|l| format!("{l}\n"))
-        .collect();
-    assert!(
-        Constants::parse(&missing)
-            .unwrap_err()
-            .message
-            .contains("no constant `scoreboards`")
-    );
+    let missing: String =
+        CONSTANTS.lines().filter(|l| !l.starts_with("scoreboards,")).map(|l| format!("{l}\n")).collect();
+    assert!(Constants::parse(&missing).unwrap_err().message.contains("no constant `scoreboards`"));
 }
 
 #[test]
@@ -365,11 +266,7 @@ fn random_bytes_never_panic() {
         let header = text.lines().find(is_data).unwrap();
         let noise: String = u.arbitrary()?;
         let with_header: bool = u.arbitrary()?;
-        let input = if with_header {
-            format!("{header}\n{noise}")
-        } else {
-            noise
-        };
+        let input = if with_header { format!("{header}\n{noise}") } else { noise };
         let _ = load(&input);
         Ok(())
     })

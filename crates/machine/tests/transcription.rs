@@ -5,14 +5,7 @@ use OpcodeGroup::{Collective, Control, Fp32, Fp64, Integer, Memory, Tensor};
 use sassafras_machine::*;
 
 /// Table, opcode, mnemonic, class, wide class, latency index as printed (empty: none).
-type OpcodeRow = (
-    OpcodeGroup,
-    u16,
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-);
+type OpcodeRow = (OpcodeGroup, u16, &'static str, &'static str, &'static str, &'static str);
 
 #[rustfmt::skip]
 const OPCODES: &[OpcodeRow] = &[
@@ -111,13 +104,7 @@ fn opcode_tables_cell_by_cell() {
 }
 
 /// First and last class, pipe, latency on sm_80, sm_90 and sm_100, inverse throughput likewise, latency index override.
-type ClassRow = (
-    (u16, u16),
-    &'static str,
-    [&'static str; 3],
-    [&'static str; 3],
-    Option<u16>,
-);
+type ClassRow = ((u16, u16), &'static str, [&'static str; 3], [&'static str; 3], Option<u16>);
 
 #[rustfmt::skip]
 const CLASSES: &[ClassRow] = &[
@@ -167,31 +154,18 @@ fn class_tables_cell_by_cell() {
     let mut listed = 0;
     for (row, pipe, latency, throughput, index) in CLASSES {
         for number in row.0..=row.1 {
-            let class = ClassTable::documented()
-                .get(ClassId::new(number).unwrap())
-                .unwrap();
+            let class = ClassTable::documented().get(ClassId::new(number).unwrap()).unwrap();
             listed += 1;
             let (first, last) = class.printed_row;
             assert_eq!((first.get(), last.get()), *row);
             assert_eq!(class.pipe.map_or("", |pipe| pipe.name()), *pipe, "{number}");
             let costs = [Arch::SM_80, Arch::SM_90, Arch::SM_100].map(|arch| class.costs(arch));
             assert_eq!(costs.map(|c| text(c.latency)), *latency, "{number}");
-            assert_eq!(
-                costs.map(|c| text(c.throughput_inv)),
-                *throughput,
-                "{number}"
-            );
+            assert_eq!(costs.map(|c| text(c.throughput_inv)), *throughput, "{number}");
             let natural = class.id.natural_index().map(LatencyIndex::get);
-            assert_eq!(
-                class.latency_index.map(LatencyIndex::get),
-                index.or(natural),
-                "{number}"
-            );
+            assert_eq!(class.latency_index.map(LatencyIndex::get), index.or(natural), "{number}");
         }
     }
     let printed = |class: &&ClassEntry| class.origin != ClassOrigin::OpcodeOnly;
-    assert_eq!(
-        listed,
-        ClassTable::documented().iter().filter(printed).count()
-    );
+    assert_eq!(listed, ClassTable::documented().iter().filter(printed).count());
 }

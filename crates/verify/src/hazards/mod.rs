@@ -2,7 +2,7 @@
 //!
 //! The checker works on a lifted function: lanes that instructions read and write, and the control field in each
 //! instruction's word. It knows no scheduler and builds no dependence graph. A forward data flow over the whole
-//! control-flow graph carries, for every lane, the writes and reads that may still be under way ([`walk`]); at every
+//! control-flow graph carries, for every lane, the writes and reads that may still be under way ([`mod@walk`]); at every
 //! instruction each of them meets what the instruction reads and writes, and the pair is shown to an observer:
 //!
 //! * the *checker* ([`check`]) compares it with the distances that are demanded ([`rules`]);

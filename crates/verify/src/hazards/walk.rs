@@ -456,7 +456,7 @@ impl Fields {
             wait: raw.get(Field::Wait),
             write: board(Field::Write),
             read: board(Field::Read),
-            depbar: is_depbar.then(|| Depbar {
+            depbar: is_depbar.then_some(Depbar {
                 board: (word >> 44 & 7) as u8,
                 count: (word >> 38 & 63) as u8,
                 drained: (word >> 32 & 63) as u8,
