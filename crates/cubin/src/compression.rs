@@ -1,0 +1,98 @@
+//! Goal: the compressed payloads of fatbinary entries, with memory bounded by what the compressed bytes can really hold.
+//!
+//! Source: entries written by fatbinary 12 and 13: raw LZ4 blocks, or one zstd frame that states its content size.
+
+use crate::bytes::Bytes;
+use crate::error::{Error, Problem};
+
+/// How a payload is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Compression {
+    /// As it is.
+    None,
+    /// A raw LZ4 block.
+    Lz4,
+    /// A zstd frame.
+    Zstd,
+}
+
+impl Compression {
+    fn name(self) -> &'static str {
+        match self {
+            Self::None => "stored",
+            Self::Lz4 => "LZ4",
+            Self::Zstd => "zstd",
+        }
+    }
+
+    /// The most bytes that `stored` compressed bytes can stand for. An LZ4 length byte adds at most 255; a zstd block
+    /// holds at most 128 KiB and takes at least four bytes.
+    fn most(self, stored: u64) -> u64 {
+        match self {
+            Self::None => stored,
+            Self::Lz4 => stored.saturating_mul(255),
+            Self::Zstd => (stored / 4 + 1).saturating_mul(128 << 10),
+        }
+    }
+}
+
+/// Bounds on what reading may allocate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Most bytes of one decompressed image.
+    pub image_bytes: u64,
+}
+
+impl Default for Limits {
+    /// 1 GiB per image: four times the largest cubin of the large math libraries.
+    fn default() -> Self {
+        Self { image_bytes: 1 << 30 }
+    }
+}
+
+/// Decompresses `stored`, which lies at `at` of `whole` and must give exactly `claimed` bytes.
+pub(crate) fn decompress(
+    whole: Bytes,
+    at: u64,
+    stored: &[u8],
+    claimed: u64,
+    compression: Compression,
+    limits: Limits,
+) -> Result<Vec<u8>, Error> {
+    let limit = limits.image_bytes.min(compression.most(stored.len() as u64));
+    if claimed > limit {
+        return Err(whole.error(at, Problem::TooLarge { claimed, limit }));
+    }
+    let failed = |message: String| {
+        let codec = compression.name();
+        whole.error(at, Problem::Compression { codec, message })
+    };
+    let mut image = vec![0; claimed as usize];
+    let written = match compression {
+        Compression::None => {
+            image.copy_from_slice(&stored[..claimed as usize]);
+            image.len()
+        }
+        Compression::Lz4 => {
+            lz4_flex::block::decompress_into(stored, &mut image).map_err(|error| failed(error.to_string()))?
+        }
+        Compression::Zstd => ruzstd::decoding::FrameDecoder::new()
+            .decode_all(stored, &mut image)
+            .map_err(|error| failed(error.to_string()))?,
+    };
+    if written != image.len() {
+        return Err(failed(format!("{written} bytes, the header says {claimed}")));
+    }
+    Ok(image)
+}
+
+/// Compresses an image.
+pub(crate) fn compress(image: &[u8], compression: Compression) -> Vec<u8> {
+    match compression {
+        Compression::None => image.to_vec(),
+        Compression::Lz4 => crate::lz4::compress(image),
+        Compression::Zstd => {
+            ruzstd::encoding::compress_to_vec(image, ruzstd::encoding::CompressionLevel::Fastest)
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Goal: every cubin inside a file, whatever wraps it, with the place it lies at.
+//!
+//! A file is a cubin, a fatbinary, a host object or library with fatbinaries in its sections, or an archive of those.
+//! Headers are read at once; payloads are decompressed when asked for.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use object::{Object as _, ObjectSection as _};
+
+use crate::bytes::Bytes;
+use crate::compression::{Compression, Limits, decompress};
+use crate::cubin::Cubin;
+use crate::error::{Error, Problem};
+use crate::fatbin::{Entry, Fatbin, ImageKind, MAGIC};
+use crate::sm::Sm;
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ContainerKind {
+    /// A cubin by itself.
+    Cubin,
+    /// A fatbinary by itself, or several one after the other.
+    Fatbinary,
+    /// A host object, executable or shared library.
+    Host,
+    /// A static library.
+    Archive,
+}
+
+/// A file that holds device code.
+#[derive(Debug, Clone)]
+pub struct Container<'d> {
+    pub(crate) data: &'d [u8],
+    kind: ContainerKind,
+    limits: Limits,
+    pub(crate) fatbins: Vec<Fatbin>,
+    images: Vec<Image>,
+}
+
+/// One device image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// Where it lies.
+    pub location: Location,
+    /// What it is.
+    pub kind: ImageKind,
+    /// The SM its wrapper names; for a cubin by itself, the one it names.
+    pub sm: Sm,
+    /// How it is stored.
+    pub compression: Compression,
+    /// Its size when decompressed.
+    pub size: u64,
+    /// Fatbinary and entry.
+    pub(crate) entry: Option<(usize, usize)>,
+    pub(crate) part: usize,
+}
+
+/// The way to an image. Offsets count from the start of the outermost file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Location {
+    /// Member of an archive.
+    pub member: Option<String>,
+    /// Section of a host file.
+    pub section: Option<String>,
+    /// Offset of the fatbinary.
+    pub fatbinary: Option<u64>,
+    /// Offset of the entry in it.
+    pub entry: Option<u64>,
+    /// Number of the image among those compressed together in the entry.
+    pub part: Option<usize>,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        let mut step = |f: &mut fmt::Formatter<'_>, text: fmt::Arguments| {
+            write!(f, "{separator}{text}")?;
+            separator = ", ";
+            Ok(())
+        };
+        if let Some(member) = &self.member {
+            step(f, format_args!("member {member}"))?;
+        }
+        if let Some(section) = &self.section {
+            step(f, format_args!("section {section}"))?;
+        }
+        if let Some(at) = self.fatbinary {
+            step(f, format_args!("fatbinary at {at:#x}"))?;
+        }
+        if let Some(at) = self.entry {
+            step(f, format_args!("entry at {at:#x}"))?;
+        }
+        if let Some(part) = self.part {
+            step(f, format_args!("image {part}"))?;
+        }
+        if separator.is_empty() {
+            f.write_str("the file itself")?;
+        }
+        Ok(())
+    }
+}
+
+impl<'d> Container<'d> {
+    /// Recognises a file by its content and finds the images in it.
+    ///
+    /// # Errors
+    /// Names the section and offset that are damaged.
+    pub fn parse(data: &'d [u8]) -> Result<Self, Error> {
+        Self::parse_with(data, Limits::default())
+    }
+
+    /// As [`Container::parse`], with bounds on memory.
+    ///
+    /// # Errors
+    /// As [`Container::parse`].
+    pub fn parse_with(data: &'d [u8], limits: Limits) -> Result<Self, Error> {
+        let mut container =
+            Self { data, kind: ContainerKind::Cubin, limits, fatbins: Vec::new(), images: Vec::new() };
+        container.kind = if data.starts_with(&MAGIC.to_le_bytes()) {
+            container.read_fatbins(0, data.len() as u64, &Location::default())?;
+            ContainerKind::Fatbinary
+        } else if data.starts_with(&object::archive::MAGIC) {
+            container.read_archive()?;
+            ContainerKind::Archive
+        } else if is_cubin(data) {
+            container.images.push(Image {
+                location: Location::default(),
+                kind: ImageKind::Cubin,
+                sm: Cubin::parse(data)?.sm(),
+                compression: Compression::None,
+                size: data.len() as u64,
+                entry: None,
+                part: 0,
+            });
+            ContainerKind::Cubin
+        } else if data.starts_with(b"\x7fELF") {
+            container.read_host(0, data, None)?;
+            ContainerKind::Host
+        } else {
+            return Err(Error::new("file", 0, Problem::NotRecognised));
+        };
+        Ok(container)
+    }
+
+    /// What the file is.
+    pub fn kind(&self) -> ContainerKind {
+        self.kind
+    }
+
+    /// The file's bytes.
+    pub fn data(&self) -> &'d [u8] {
+        self.data
+    }
+
+    /// Every image, in file order.
+    pub fn images(&self) -> &[Image] {
+        &self.images
+    }
+
+    /// The cubins among the images.
+    pub fn cubins(&self) -> impl Iterator<Item = &Image> {
+        let images = self.images.iter();
+        images.filter(|image| image.kind == ImageKind::Cubin)
+    }
+
+    /// An image's bytes, decompressed if need be.
+    ///
+    /// # Errors
+    /// When the payload does not decompress to what its header says, or is beyond the limits.
+    pub fn bytes(&self, image: &Image) -> Result<Cow<'d, [u8]>, Error> {
+        let Some((fatbin, entry)) = image.entry else {
+            return Ok(Cow::Borrowed(self.data));
+        };
+        let entry = &self.fatbins[fatbin].entries[entry];
+        let range = entry.parts[image.part].range.clone();
+        let range = range.start as usize..range.end as usize;
+        Ok(match self.payload(entry)? {
+            Cow::Borrowed(bytes) => Cow::Borrowed(&bytes[range]),
+            Cow::Owned(bytes) if range == (0..bytes.len()) => Cow::Owned(bytes),
+            Cow::Owned(bytes) => Cow::Owned(bytes[range].to_vec()),
+        })
+    }
+
+    pub(crate) fn payload(&self, entry: &Entry) -> Result<Cow<'d, [u8]>, Error> {
+        let stored = &self.data[entry.stored.clone()];
+        if entry.compression == Compression::None {
+            return Ok(Cow::Borrowed(stored));
+        }
+        decompress(
+            Bytes::new(self.data, "fatbinary entry"),
+            entry.stored.start as u64,
+            stored,
+            entry.decompressed,
+            entry.compression,
+            self.limits,
+        )
+        .map(Cow::Owned)
+    }
+
+    /// Reads fatbinaries one after the other, with zero padding between them.
+    fn read_fatbins(&mut self, start: u64, end: u64, place: &Location) -> Result<(), Error> {
+        let name = place.section.as_deref().unwrap_or("fatbinary");
+        let file = Bytes::new(self.data, name);
+        let mut at = start;
+        loop {
+            let rest = &self.data[at as usize..end as usize];
+            let Some(padding) = rest.iter().position(|&byte| byte != 0) else {
+                return Ok(());
+            };
+            at += padding as u64;
+            let fatbin = Fatbin::parse(file, at, end)?;
+            for (index, entry) in fatbin.entries.iter().enumerate() {
+                for (number, part) in entry.parts.iter().enumerate() {
+                    self.images.push(Image {
+                        location: Location {
+                            fatbinary: Some(at),
+                            entry: Some(entry.header.start as u64),
+                            part: (entry.parts.len() > 1).then_some(number),
+                            ..place.clone()
+                        },
+                        kind: part.kind,
+                        sm: part.sm,
+                        compression: entry.compression,
+                        size: part.range.end - part.range.start,
+                        entry: Some((self.fatbins.len(), index)),
+                        part: number,
+                    });
+                }
+            }
+            at = fatbin.body.end as u64;
+            self.fatbins.push(fatbin);
+        }
+    }
+
+    /// Reads the fatbinary sections of the host file `data`, which lies at `base` of the whole.
+    fn read_host(&mut self, base: u64, data: &[u8], member: Option<&str>) -> Result<(), Error> {
+        let failed =
+            |section: &str, error: object::Error| Error::new(section, base, Problem::Elf(error.to_string()));
+        let file = object::File::parse(data).map_err(|e| failed("host file", e))?;
+        let before = self.fatbins.len();
+        for section in file.sections() {
+            let name = section.name().map_err(|e| failed("section headers", e))?;
+            if !FATBIN_SECTIONS.contains(&name) {
+                continue;
+            }
+            let Some((offset, size)) = section.file_range() else {
+                continue;
+            };
+            Bytes::new(data, name).range(offset, size, "section")?;
+            let place = Location {
+                member: member.map(str::to_owned),
+                section: Some(name.to_owned()),
+                ..Location::default()
+            };
+            self.read_fatbins(base + offset, base + offset + size, &place)?;
+        }
+        if self.fatbins.len() == before && member.is_none() {
+            return Err(Error::new("host file", base, Problem::NoDeviceCode));
+        }
+        Ok(())
+    }
+
+    fn read_archive(&mut self) -> Result<(), Error> {
+        let data = self.data;
+        let failed = |error: object::Error| Error::new("archive", 0, Problem::Archive(error.to_string()));
+        let archive = object::read::archive::ArchiveFile::parse(data).map_err(failed)?;
+        for member in archive.members() {
+            let member = member.map_err(failed)?;
+            if member.is_thin() {
+                continue;
+            }
+            let name = String::from_utf8_lossy(member.name());
+            let (offset, size) = member.file_range();
+            let bytes = Bytes::new(data, "archive").slice(offset, size, "archive member")?;
+            if bytes.starts_with(b"\x7fELF") && !is_cubin(bytes) {
+                self.read_host(offset, bytes, Some(&name))?;
+            }
+        }
+        if self.images.is_empty() {
+            return Err(Error::new("archive", 0, Problem::NoDeviceCode));
+        }
+        Ok(())
+    }
+}
+
+/// Device code ready to run, and device objects that the linker has already used.
+const FATBIN_SECTIONS: [&str; 2] = [".nv_fatbin", "__nv_relfatbin"];
+
+fn is_cubin(data: &[u8]) -> bool {
+    data.starts_with(b"\x7fELF") && data.get(18..20) == Some(&190u16.to_le_bytes()[..])
+}

@@ -1,0 +1,89 @@
+//! Goal: errors that name the place: the section (or the layer of the container) and the offset in it.
+
+use std::fmt;
+
+/// Why bytes could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {problem}")]
+pub struct Error {
+    /// Where.
+    pub place: Place,
+    /// What is wrong there.
+    pub problem: Problem,
+}
+
+/// A position in a file: the section or structure, and a byte offset in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Section name, or the name of the structure ("fatbinary entry", "ELF header").
+    pub section: String,
+    /// Byte offset from the start of that section or structure's file.
+    pub offset: u64,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at offset {:#x}", self.section, self.offset)
+    }
+}
+
+/// What is wrong with the bytes at a [`Place`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// None of the known formats.
+    #[error("not a cubin, fatbinary, archive or ELF file holding one")]
+    NotRecognised,
+    /// A host file or archive without device code.
+    #[error("holds no fatbinary")]
+    NoDeviceCode,
+    /// The archive structure is damaged.
+    #[error("damaged archive: {0}")]
+    Archive(String),
+    /// The ELF structure itself is damaged.
+    #[error("damaged ELF structure: {0}")]
+    Elf(String),
+    /// An ELF file for another machine where a cubin was expected.
+    #[error("ELF machine {0} is not CUDA (190)")]
+    NotCuda(u16),
+    /// A structure runs past the end of what holds it.
+    #[error("{what} needs {needed} bytes, {available} are left")]
+    Truncated {
+        /// The structure.
+        what: &'static str,
+        /// Bytes it claims.
+        needed: u64,
+        /// Bytes there are.
+        available: u64,
+    },
+    /// A field with a value the format does not have.
+    #[error("{what} is {value:#x}")]
+    BadField {
+        /// The field.
+        what: &'static str,
+        /// Its value.
+        value: u64,
+    },
+    /// A decompressed size beyond [`crate::Limits`].
+    #[error("claims {claimed} bytes when decompressed, the limit is {limit}")]
+    TooLarge {
+        /// The claim.
+        claimed: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// Compressed data that does not decompress to what its header says.
+    #[error("{codec} data: {message}")]
+    Compression {
+        /// `LZ4` or `zstd`.
+        codec: &'static str,
+        /// The decoder's words.
+        message: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn new(section: impl Into<String>, offset: u64, problem: Problem) -> Self {
+        Self { place: Place { section: section.into(), offset }, problem }
+    }
+}

@@ -1,0 +1,273 @@
+//! Goal: `.debug_frame` rows follow the instruction after which they hold.
+//!
+//! ptxas writes one description per function: an advance to the place behind the instruction that moves the stack pointer,
+//! the new frame there, an advance to the end. A row is attached to the instruction before it. Rows that change nothing
+//! (a frame of the size it had) stay where they are. Advances keep their encoded size.
+//!
+//! A description belongs to the common entry before it: the pointer that should say so is relocated in relocatable cubins
+//! and wrong in what nvlink writes. nvlink also leaves descriptions without a relocation where it dropped a function.
+//!
+//! Source: DWARF 3 call-frame instructions; ptxas 12.9 and 13.4 output.
+
+use std::ops::Range;
+
+use crate::cubin::Cubin;
+use crate::edit::{Reason, Refusal};
+use crate::leb::Cursor;
+use crate::moves::{Moves, SLOT};
+use crate::rewrite::Planned;
+
+type Problem = (usize, &'static str);
+
+const SECTION: &str = ".debug_frame";
+
+/// Rewrites the rows in `data`.
+pub(crate) fn follow(cubin: &Cubin, plans: &[Planned], data: &mut [u8]) -> Result<(), Refusal> {
+    let Some((index, section)) = cubin.section_named(SECTION) else {
+        return Ok(());
+    };
+    let old = cubin.section_bytes(section);
+    let refuse = |(at, problem)| Refusal::new(SECTION, Reason::Frames { at, problem });
+    let relocations: Vec<_> = (cubin.relocations().iter())
+        .filter(|table| table.target == index)
+        .flat_map(|table| &table.entries)
+        .collect();
+    let mut common = None;
+    for entry in entries(old).map_err(refuse)? {
+        let (location_at, program) = match entry {
+            Entry::Common(at) => {
+                common = Some(at);
+                continue;
+            }
+            Entry::Description { location_at, program } => (location_at, program),
+        };
+        let Some(relocation) = relocations.iter().find(|r| r.offset == location_at as u64) else {
+            continue;
+        };
+        let Some(symbol) = cubin.symbols().get(relocation.symbol as usize) else {
+            return Err(refuse((location_at, "a relocation without a symbol")));
+        };
+        let mut plans = plans.iter();
+        let Some(plan) = plans.find(|plan| Some(plan.code.section) == symbol.section) else {
+            continue;
+        };
+        cubin.refuse_overlap(index, Some(plan.code))?;
+        let stored = Cursor::new(old, location_at).u64().unwrap_or_default();
+        let addend = relocation.addend.unwrap_or(stored as i64);
+        let base = symbol.value.wrapping_add_signed(addend);
+        let target = &mut data[section.file_range.clone()];
+        describe(old, common, program, base, &plan.moves, target)
+            .map_err(|problem| refuse(problem).of(plan.code))?;
+    }
+    Ok(())
+}
+
+/// Moves the rows of one description, whose code starts at `base`.
+fn describe(
+    old: &[u8],
+    common: Option<usize>,
+    program: Range<usize>,
+    base: u64,
+    moves: &Moves,
+    new: &mut [u8],
+) -> Result<(), Problem> {
+    let common = common.ok_or((program.start, "no common entry before it"))?;
+    let common = common_of(old, common)?;
+    let mut previous = 0;
+    for row in rows(old, program, &common)? {
+        let before = base.wrapping_add(row.address).checked_sub(SLOT);
+        let address = match before {
+            Some(before) if row.effective => moves
+                .follow(before)
+                .and_then(|new| (new + SLOT).checked_sub(base))
+                .ok_or((row.at, "a row behind no instruction"))?,
+            _ => row.address,
+        };
+        let delta = address
+            .checked_sub(previous)
+            .filter(|delta| delta.is_multiple_of(common.factor))
+            .ok_or((row.at, "rows would change their order"))?;
+        write_advance(&mut new[row.at..], delta / common.factor)
+            .ok_or((row.at, "an advance would not fit its opcode"))?;
+        previous = address;
+    }
+    Ok(())
+}
+
+enum Entry {
+    /// Position of a common entry.
+    Common(usize),
+    Description {
+        /// Position of the start address.
+        location_at: usize,
+        program: Range<usize>,
+    },
+}
+
+fn entries(section: &[u8]) -> Result<Vec<Entry>, Problem> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < section.len() {
+        let (entry, end) = entry(section, at).ok_or((at, "not a 64-bit DWARF entry"))?;
+        found.push(entry);
+        at = end;
+    }
+    Ok(found)
+}
+
+fn entry(section: &[u8], start: usize) -> Option<(Entry, usize)> {
+    let mut cursor = Cursor::new(section, start);
+    if cursor.u32()? != u32::MAX {
+        return None;
+    }
+    let length = usize::try_from(cursor.u64()?).ok()?;
+    let end = cursor.at.checked_add(length)?;
+    let id = cursor.u64()?;
+    if end > section.len() || cursor.at > end {
+        return None;
+    }
+    let entry = if id == u64::MAX {
+        Entry::Common(start)
+    } else {
+        let location_at = cursor.at;
+        cursor.array::<16>()?;
+        Entry::Description { location_at, program: Some(cursor.at).filter(|&at| at <= end)?..end }
+    };
+    Some((entry, end))
+}
+
+struct Common {
+    factor: u64,
+    frame: Frame,
+}
+
+/// The canonical frame address: register and offset.
+type Frame = Option<(u64, u64)>;
+
+fn common_of(section: &[u8], start: usize) -> Result<Common, Problem> {
+    let read = || {
+        let mut cursor = Cursor::new(section, start);
+        cursor.u32().filter(|&word| word == u32::MAX)?;
+        let length = usize::try_from(cursor.u64()?).ok()?;
+        let end = cursor.at.checked_add(length).filter(|&end| end <= section.len())?;
+        cursor.u64().filter(|&id| id == u64::MAX)?;
+        let _version = cursor.u8()?;
+        // No augmentation.
+        cursor.u8().filter(|&byte| byte == 0)?;
+        let factor = cursor.uleb().filter(|&factor| factor > 0)?;
+        cursor.sleb()?;
+        cursor.uleb()?;
+        Some((factor, cursor.at..end))
+    };
+    let (factor, program) = read().ok_or((start, "a common entry that ptxas does not write"))?;
+    let mut common = Common { factor, frame: None };
+    let mut cursor = Cursor::new(&section[..program.end], program.start);
+    while cursor.at < program.end {
+        let at = cursor.at;
+        match instruction(&mut cursor).ok_or((at, "an opcode that ptxas does not write"))? {
+            Instruction::Frame(frame) => common.frame = frame,
+            Instruction::Advance(_) => return Err((at, "an advance in a common entry")),
+            Instruction::Nothing | Instruction::Rule => {}
+        }
+    }
+    Ok(common)
+}
+
+struct Row {
+    /// Position of the advance.
+    at: usize,
+    /// Relative to the start of the function.
+    address: u64,
+    effective: bool,
+}
+
+fn rows(section: &[u8], program: Range<usize>, common: &Common) -> Result<Vec<Row>, Problem> {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut frame = common.frame;
+    let mut address = 0u64;
+    let mut cursor = Cursor::new(&section[..program.end], program.start);
+    while cursor.at < program.end {
+        let at = cursor.at;
+        let effective = match instruction(&mut cursor).ok_or((at, "an opcode that ptxas does not write"))? {
+            Instruction::Nothing => false,
+            Instruction::Advance(by) => {
+                address = by
+                    .checked_mul(common.factor)
+                    .and_then(|by| address.checked_add(by))
+                    .ok_or((at, "an advance beyond all code"))?;
+                rows.push(Row { at, address, effective: false });
+                false
+            }
+            Instruction::Frame(new) => std::mem::replace(&mut frame, new) != new || new.is_none(),
+            Instruction::Rule => true,
+        };
+        if let Some(row) = rows.last_mut() {
+            row.effective |= effective;
+        }
+    }
+    Ok(rows)
+}
+
+enum Instruction {
+    Nothing,
+    Advance(u64),
+    Frame(Frame),
+    Rule,
+}
+
+fn instruction(cursor: &mut Cursor) -> Option<Instruction> {
+    let opcode = cursor.u8()?;
+    Some(match (opcode >> 6, opcode & 0x3f) {
+        (1, delta) => Instruction::Advance(delta.into()),
+        (2, _) => {
+            cursor.uleb()?;
+            Instruction::Rule
+        }
+        (3, _) => Instruction::Rule,
+        (_, 0x00) => Instruction::Nothing,
+        (_, 0x02) => Instruction::Advance(cursor.u8()?.into()),
+        (_, 0x03) => Instruction::Advance(u16::from_le_bytes(cursor.array()?).into()),
+        (_, 0x04) => Instruction::Advance(cursor.u32()?.into()),
+        // offset, register and their signed kind: two numbers.
+        (_, 0x05 | 0x09 | 0x11 | 0x14) => {
+            cursor.uleb()?;
+            cursor.uleb()?;
+            Instruction::Rule
+        }
+        // restore, undefined, same value.
+        (_, 0x06..=0x08) => {
+            cursor.uleb()?;
+            Instruction::Rule
+        }
+        (_, 0x0c) => Instruction::Frame(Some((cursor.uleb()?, cursor.uleb()?))),
+        // Frame register alone, frame offset alone.
+        (_, 0x0d | 0x0e) => {
+            cursor.uleb()?;
+            Instruction::Frame(None)
+        }
+        // Expressions: a register where it is a rule for one, then a block.
+        (_, 0x10 | 0x16) => {
+            cursor.uleb()?;
+            let len = cursor.uleb()?;
+            cursor.skip(len)?;
+            Instruction::Rule
+        }
+        (_, 0x0f) => {
+            let len = cursor.uleb()?;
+            cursor.skip(len)?;
+            Instruction::Frame(None)
+        }
+        _ => return None,
+    })
+}
+
+/// Writes an advance over the one at the start of `at`, in the same encoding.
+fn write_advance(at: &mut [u8], delta: u64) -> Option<()> {
+    match at[0] {
+        2 => at[1] = u8::try_from(delta).ok()?,
+        3 => at[1..3].copy_from_slice(&u16::try_from(delta).ok()?.to_le_bytes()),
+        4 => at[1..5].copy_from_slice(&u32::try_from(delta).ok()?.to_le_bytes()),
+        _ => at[0] = 0x40 | u8::try_from(delta).ok().filter(|&delta| delta < 0x40)?,
+    }
+    Some(())
+}

@@ -1,0 +1,280 @@
+//! Files built by hand: every container reads, every rewrite follows, and damaged bytes give errors, never a panic.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use sassafras_cubin::{
+    CodeEdit, Compression, Container, ContainerKind, Cubin, Error, Limits, NoRoom, Problem, Reason,
+};
+
+#[path = "support/build.rs"]
+mod build;
+#[path = "support/shuffle.rs"]
+mod shuffle;
+
+use shuffle::Random;
+
+fn lz4(image: &[u8]) -> Vec<u8> {
+    lz4_flex::block::compress(image)
+}
+
+/// Cubins for three SMs, each stored in another way.
+fn mixed() -> Vec<u8> {
+    let image = build::cubin();
+    let size = image.len() as u64;
+    let zstd = ruzstd::encoding::compress_to_vec(&image[..], ruzstd::encoding::CompressionLevel::Fastest);
+    build::fatbin(&[(90, 0, &image, 0), (90, 1 << 13, &lz4(&image), size), (90, 1 << 15, &zstd, size)])
+}
+
+#[test]
+fn every_container_gives_the_cubin() {
+    let image = build::cubin();
+    let fatbin = mixed();
+    let host = build::host(&[&fatbin, &fatbin]);
+    let archive = build::archive(&[("a.txt", b"odd"), ("k.o", &host)]);
+    let files = [
+        (&image, ContainerKind::Cubin, 1),
+        (&fatbin, ContainerKind::Fatbinary, 3),
+        (&host, ContainerKind::Host, 6),
+        (&archive, ContainerKind::Archive, 6),
+    ];
+    for (file, kind, count) in files {
+        let container = Container::parse(file).expect("recognised");
+        assert_eq!(container.kind(), kind);
+        assert_eq!(container.cubins().count(), count, "{kind:?}");
+        for found in container.cubins() {
+            assert_eq!(*container.bytes(found).expect("decompresses"), image, "{}", found.location);
+            assert_eq!(found.sm.to_string(), "sm_90");
+        }
+    }
+    let place = Container::parse(&archive).expect("an archive").images()[5].location.to_string();
+    assert!(place.starts_with("member k.o, section .nv_fatbin, fatbinary at 0x"), "{place}");
+}
+
+#[test]
+fn the_parts_of_a_cubin() {
+    let file = build::cubin();
+    let cubin = Cubin::parse(&file).expect("parses");
+    let code = cubin.code_named("k").expect("the kernel");
+    assert!(code.is_kernel());
+    assert_eq!(code.bytes.len(), 128);
+    assert_eq!(code.attributes.len(), 4);
+    assert_eq!(code.relocations[0].offset, 0x50);
+    assert_eq!(code.constants[0].bank, 0);
+}
+
+/// What follows what, in full: the new offsets are written down by hand.
+#[test]
+fn offsets_follow() {
+    let file = build::cubin();
+    let cubin = Cubin::parse(&file).expect("parses");
+    let code = &cubin.code()[0];
+    // 0x10 and 0x20 change places, 0x50 and 0x60 too.
+    let order = vec![0, 2, 1, 3, 4, 6, 5, 7];
+    let new = cubin.rewrite(&[CodeEdit::permuted(code, order.clone())]).expect("follows");
+    let cubin = Cubin::parse(&new).expect("parses");
+    let code = &cubin.code()[0];
+    let lists: Vec<Vec<u32>> = code.attributes.iter().map(|attribute| attribute.words().collect()).collect();
+    let expected = [vec![], vec![0x30, 0x50], vec![u32::MAX, 0x0500_000b], vec![0x10, 0x20]];
+    assert_eq!(lists, expected);
+    assert_eq!(code.relocations[0].offset, 0x60);
+    let restored = cubin.rewrite(&[CodeEdit::permuted(code, shuffle::inverse(&order))]).expect("follows");
+    assert_eq!(restored, file);
+}
+
+#[test]
+fn bad_edits_are_refused() {
+    let file = build::cubin();
+    let cubin = Cubin::parse(&file).expect("parses");
+    let code = &cubin.code()[0];
+    let reason = |edits: &[CodeEdit]| cubin.rewrite(edits).expect_err("refused").reason;
+    let permuted = |order: &[u32]| CodeEdit::permuted(code, order.to_vec());
+    assert_eq!(reason(&[permuted(&[0, 1])]), Reason::WrongLength { given: 2, expected: 8 });
+    assert_eq!(reason(&[permuted(&[0, 1, 2, 3, 4, 5, 6, 6])]), Reason::NotAPermutation(6));
+    assert_eq!(reason(&[permuted(&[0, 1, 2, 3, 4, 5, 6, 8])]), Reason::NotAPermutation(8));
+    assert_eq!(reason(&[CodeEdit::unchanged(code), CodeEdit::unchanged(code)]), Reason::EditedTwice);
+    assert_eq!(reason(&[CodeEdit { section: 2, ..CodeEdit::unchanged(code) }]), Reason::NotCode(2));
+}
+
+/// Each byte that the writer must not trust, broken in turn.
+#[test]
+fn what_cannot_follow_is_refused() {
+    let file = build::cubin();
+    let find = |name: &str| {
+        let cubin = Cubin::parse(&file).expect("parses");
+        let range = cubin.section_named(name).expect("there").1.file_range.clone();
+        range.start
+    };
+    let (info, line, rela) = (find(".nv.info.k"), find(".debug_line"), find(".rela.text.k"));
+    let reason = |at: usize, byte: u8| {
+        let mut broken = file.clone();
+        broken[at] = byte;
+        let cubin = Cubin::parse(&broken).expect("parses");
+        let order = vec![0, 2, 1, 3, 4, 6, 5, 7];
+        cubin.rewrite(&[CodeEdit::permuted(&cubin.code()[0], order)]).expect_err("refused").reason
+    };
+    assert!(matches!(reason(info + 5, 0x7e), Reason::UnknownAttribute { value: 0x60, .. }));
+    assert!(matches!(reason(info + 8, 0x31), Reason::NoInstruction { value: 0x31, .. }));
+    assert!(matches!(reason(info + 8, 0x70), Reason::Unsorted { .. }));
+    assert!(matches!(reason(info + 9, 0x10), Reason::NoInstruction { value: 0x1030, .. }));
+    assert!(matches!(reason(info + 29, 0x27), Reason::Ragged { .. }), "its parallel list is gone");
+    assert!(matches!(reason(rela, 0x80), Reason::MisplacedRelocation(0x80)));
+    assert!(matches!(reason(line + 4, 9), Reason::Lines { at: 0, .. }));
+    assert!(matches!(reason(line + 31 + 15, 7), Reason::Lines { .. }));
+}
+
+#[test]
+fn errors_name_the_place() {
+    let file = build::cubin();
+    let cubin = Cubin::parse(&file).expect("parses");
+    let (_, section) = cubin.section_named(".nv.info.k").expect("there");
+    let mut broken = file.clone();
+    broken[section.file_range.start + 4] = 9;
+    let error = Cubin::parse(&broken).expect_err("format 9");
+    assert_eq!(error.to_string(), ".nv.info.k at offset 0x4: attribute format is 0x9");
+
+    let fatbin = mixed();
+    let error = Container::parse(&fatbin[..fatbin.len() - 8]).expect_err("truncated");
+    assert!(error.to_string().starts_with("fatbinary at offset 0x10: fatbinary needs"), "{error}");
+    let error = Container::parse(b"\x7fELF\x02\x01\x01 and nothing").expect_err("truncated");
+    assert_eq!(error.place.section, "host file");
+    assert_eq!(Container::parse(b"text").expect_err("text").problem, Problem::NotRecognised);
+    let error = Container::parse(&build::elf(62, 0, 0, &[])).expect_err("empty");
+    assert_eq!(error.problem, Problem::NoDeviceCode);
+}
+
+/// A claim of petabytes from a few bytes is refused before anything is allocated.
+#[test]
+fn a_claimed_size_is_not_believed() {
+    let image = build::cubin();
+    for flag in [1 << 13, 1 << 15] {
+        for claimed in [u64::MAX, 1 << 50, (1 << 30) + 1, image.len() as u64 * 300] {
+            let stored = lz4(&image);
+            let file = build::fatbin(&[(90, flag, &stored, claimed)]);
+            let container = Container::parse(&file).expect("headers are fine");
+            let error = container.bytes(&container.images()[0]).expect_err("a lie");
+            let honest = matches!(error.problem, Problem::TooLarge { .. } | Problem::Compression { .. });
+            assert!(honest, "{error}");
+        }
+    }
+    let file = build::fatbin(&[(90, 1 << 13, &lz4(&image), image.len() as u64)]);
+    let limits = Limits { image_bytes: image.len() as u64 - 1 };
+    let container = Container::parse_with(&file, limits).expect("headers are fine");
+    let error = container.bytes(&container.images()[0]).expect_err("too large");
+    assert!(matches!(error.problem, Problem::TooLarge { .. }), "{error}");
+}
+
+#[test]
+fn a_replacement_leaves_the_others_alone() {
+    let image = build::cubin();
+    let mut changed = image.clone();
+    let at = image.windows(4).position(|bytes| bytes == [0x03, 0x10, 0, 0]).expect("code");
+    changed[at] = 0x7d;
+    let fatbin = mixed();
+    for file in [
+        fatbin.clone(),
+        build::host(&[&fatbin, &fatbin]),
+        build::archive(&[("k.o", &build::host(&[&fatbin]))]),
+    ] {
+        let container = Container::parse(&file).expect("recognised");
+        for (index, target) in container.images().iter().enumerate() {
+            assert_eq!(container.replace(target, &image).expect("the same"), file);
+            let new = match container.replace(target, &changed) {
+                Ok(new) => new,
+                Err(NoRoom::TooLarge { needed, room, .. }) if target.compression == Compression::Zstd => {
+                    assert!(needed > room);
+                    continue;
+                }
+                Err(error) => panic!("{error}"),
+            };
+            assert!(new.len() == file.len() || container.kind() == ContainerKind::Fatbinary);
+            let again = Container::parse(&new).expect("still whole");
+            for (other, found) in again.images().iter().enumerate() {
+                let expected = if other == index { &changed } else { &image };
+                assert!(
+                    *again.bytes(found).expect("reads") == **expected,
+                    "{} after {}",
+                    found.location,
+                    target.location
+                );
+            }
+        }
+    }
+    let container = Container::parse(&fatbin).expect("recognised");
+    let noise: Vec<u8> = (0..9000u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect();
+    let grown = container.replace(&container.images()[1], &noise).expect("a fatbinary may grow");
+    let again = Container::parse(&grown).expect("still whole");
+    assert_eq!(*again.bytes(&again.images()[1]).expect("reads"), noise);
+    assert_eq!(*again.bytes(&again.images()[2]).expect("reads"), image);
+    let host = build::host(&[&fatbin]);
+    let container = Container::parse(&host).expect("recognised");
+    let error = container.replace(&container.images()[1], &noise).expect_err("no room");
+    assert!(matches!(error, NoRoom::TooLarge { .. }), "{error}");
+}
+
+/// Reads everything there is to read.
+fn read(file: &[u8]) -> Result<(), Error> {
+    let container = Container::parse_with(file, Limits { image_bytes: 1 << 20 })?;
+    for image in container.images() {
+        let Ok(bytes) = container.bytes(image) else { continue };
+        let Ok(cubin) = Cubin::parse(&bytes) else { continue };
+        // What a damaged file comes to means nothing; that it comes to something is the point.
+        if let Ok((new, _, _)) = shuffle::shuffle(&cubin, &mut Random(1)) {
+            let _ = black_box(Cubin::parse(&new));
+        }
+        let _ = container.replace(image, &bytes);
+    }
+    Ok(())
+}
+
+/// Damaged files for about a second.
+#[test]
+fn damaged_files_never_panic() {
+    let fatbin = mixed();
+    let host = build::host(&[&fatbin]);
+    let seeds = [build::cubin(), build::archive(&[("k.o", &host)]), fatbin, host];
+    let deadline = Instant::now() + Duration::from_secs(1);
+    let mut random = Random(42);
+    let mut rounds = 0u32;
+    while Instant::now() < deadline {
+        let mut file = seeds[random.below(seeds.len())].clone();
+        for _ in 0..=random.below(4) {
+            let at = random.below(file.len());
+            match random.below(6) {
+                0 => file[at] = random.below(256) as u8,
+                1 => file[at] ^= 1 << random.below(8),
+                2 => file[at..].iter_mut().take(8).for_each(|byte| *byte = 0xff),
+                3 => file[at..].iter_mut().take(4).for_each(|byte| *byte = 0),
+                4 => file[at] = [0, 1, 4, 16, 0x7f, 0x80, 0xff][random.below(7)],
+                _ => file.truncate(at.max(1)),
+            }
+        }
+        let _ = black_box(read(&file));
+        rounds += 1;
+    }
+    assert!(rounds > 100, "{rounds}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Every truncation is an error or a smaller whole, and says where.
+    #[test]
+    fn truncations(cut in 0usize..2000) {
+        let file = build::cubin();
+        let cut = cut.min(file.len() - 1);
+        prop_assert!(Cubin::parse(&file[..cut]).is_err());
+    }
+
+    /// Any order of the code comes back through the writer.
+    #[test]
+    fn any_order_comes_back(order in Just((0..8u32).collect::<Vec<_>>()).prop_shuffle()) {
+        let file = build::cubin();
+        let cubin = Cubin::parse(&file).expect("parses");
+        let new = cubin.rewrite(&[CodeEdit::permuted(&cubin.code()[0], order.clone())]).expect("follows");
+        let again = Cubin::parse(&new).expect("parses");
+        let undo = CodeEdit::permuted(&again.code()[0], shuffle::inverse(&order));
+        prop_assert_eq!(again.rewrite(&[undo]).expect("follows"), file);
+    }
+}
