@@ -1,6 +1,7 @@
 //! Errors and exit statuses.
 
 use std::fmt;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// An error that was shown to the user in full already, or whose status is not 2.
@@ -31,16 +32,21 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     }
     match error.downcast_ref::<Failure>() {
         Some(Failure::Shown(message)) => {
-            anstream::eprintln!("{message}");
+            say(message);
             ExitCode::from(2)
         }
         Some(Failure::Wrong(message)) => {
-            anstream::eprintln!("error: {message}");
+            say(&format!("error: {message}"));
             ExitCode::from(1)
         }
         None => {
-            anstream::eprintln!("error: {error:#}");
+            say(&format!("error: {error:#}"));
             ExitCode::from(2)
         }
     }
+}
+
+/// Prints a line on standard error. When that cannot be written to there is nobody left to tell.
+pub fn say(line: &str) {
+    let _ = writeln!(anstream::stderr(), "{line}");
 }

@@ -43,27 +43,16 @@ impl Input {
     pub fn functions<'a>(&'a self, wanted: &'a [String]) -> Result<Vec<&'a Function>> {
         self.check_names(wanted)?;
         let all = self.module.functions.iter();
-        Ok(all
-            .filter(|f| wanted.is_empty() || wanted.contains(&f.name))
-            .collect())
+        Ok(all.filter(|f| wanted.is_empty() || wanted.contains(&f.name)).collect())
     }
 
     /// Every name must be a function's.
     pub fn check_names(&self, wanted: &[String]) -> Result<()> {
         for name in wanted {
             if !self.module.functions.iter().any(|f| f.name == *name) {
-                let known: Vec<&str> = self
-                    .module
-                    .functions
-                    .iter()
-                    .map(|f| f.name.as_str())
-                    .take(20)
-                    .collect();
-                bail!(
-                    "{}: no function is called `{name}`; there are: {}",
-                    self.name,
-                    known.join(", ")
-                );
+                let known: Vec<&str> =
+                    self.module.functions.iter().map(|f| f.name.as_str()).take(20).collect();
+                bail!("{}: no function is called `{name}`; there are: {}", self.name, known.join(", "));
             }
         }
         Ok(())
@@ -74,9 +63,7 @@ impl Input {
 pub fn read_bytes(path: &Path) -> Result<(String, Vec<u8>)> {
     if path == Path::new("-") {
         let mut bytes = Vec::new();
-        std::io::stdin()
-            .read_to_end(&mut bytes)
-            .context("standard input")?;
+        std::io::stdin().read_to_end(&mut bytes).context("standard input")?;
         return Ok(("standard input".to_owned(), bytes));
     }
     let name = path.display().to_string();
@@ -88,33 +75,22 @@ fn parse(name: &str, source: &str) -> Result<Input> {
     if source.trim_start().starts_with(".version") || source.contains("\n.version") {
         bail!("{name}: this is PTX; only the text IR is read so far");
     }
-    let module = text::parse(source).map_err(|error| {
-        Failure::Shown(error.render(name, source, std::io::stderr().is_terminal()))
-    })?;
+    let module = text::parse(source)
+        .map_err(|error| Failure::Shown(error.render(name, source, std::io::stderr().is_terminal())))?;
     for f in &module.functions {
         if let Err(broken) = verify::verify(f) {
             let list: Vec<String> = broken.iter().take(20).map(|v| format!("  {v}")).collect();
             let more = broken.len().saturating_sub(20);
-            let more = if more > 0 {
-                format!("\n  and {more} more")
-            } else {
-                String::new()
-            };
-            let message = format!(
-                "error: {name}: function `{}` is not well formed\n{}{more}",
-                f.name,
-                list.join("\n")
-            );
+            let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
+            let message =
+                format!("error: {name}: function `{}` is not well formed\n{}{more}", f.name, list.join("\n"));
             return Err(Failure::Shown(message).into());
         }
     }
     if module.functions.is_empty() {
         bail!("{name}: line 1: expected `func`, found the end of the text");
     }
-    Ok(Input {
-        name: name.to_owned(),
-        module,
-    })
+    Ok(Input { name: name.to_owned(), module })
 }
 
 /// What a binary file is, by its first bytes.

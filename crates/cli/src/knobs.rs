@@ -1,8 +1,9 @@
 //! `--knob` and `--knobs`, the same for every command that takes them.
 
-use anyhow::{Context, Result};
+use crate::failure::say;
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use sassafras_knobs::KnobSet;
+use sassafras_knobs::{KnobSet, keys};
 use std::path::PathBuf;
 
 /// Options that set knobs.
@@ -27,26 +28,29 @@ impl KnobArguments {
             set.load_toml(&text, &name)?;
         }
         for assignment in &self.knobs {
-            set.assign(assignment)
-                .with_context(|| format!("--knob {assignment}"))?;
+            set.assign(assignment).with_context(|| format!("--knob {assignment}"))?;
         }
         for (knob, _) in set.iter() {
             let name = &knob.name;
             if knob.used_by.is_empty() {
-                anstream::eprintln!(
-                    "warning: nothing reads the knob `{name}` yet; it has no effect"
-                );
-            } else if !knob
-                .used_by
-                .iter()
-                .any(|user| readers.contains(&user.as_str()))
-            {
+                say(&format!("warning: nothing reads the knob `{name}` yet; it has no effect"));
+            } else if !knob.used_by.iter().any(|user| readers.contains(&user.as_str())) {
                 let users = knob.used_by.join(", ");
-                anstream::eprintln!(
-                    "warning: this command does not read the knob `{name}` (read by: {users})"
-                );
+                say(&format!("warning: this command does not read the knob `{name}` (read by: {users})"));
             }
         }
         Ok(set)
     }
+}
+
+/// What a result costs that no latency table speaks of, when the user set it.
+pub fn unknown_latency(set: &KnobSet) -> Result<Option<u16>> {
+    let key = keys::HIGH_LATENCY_CYCLES;
+    let narrow = |cycles| {
+        u16::try_from(cycles).map_err(|_| {
+            let (name, most) = (key.name(), u16::MAX);
+            anyhow!("knob `{name}`: {cycles} is more than a dependence can cost here, {most}")
+        })
+    };
+    set.explicit(key).map(narrow).transpose()
 }

@@ -7,33 +7,41 @@ use std::io::Write;
 use std::path::Path;
 
 /// Writes a file under a temporary name beside it and renames it: a reader never sees half a file, and a failure leaves
-/// what was there. `-` is standard output.
+/// what was there. `-` is standard output. A link stays one, its file is replaced; what is no ordinary file (a device, a
+/// pipe) is written to as it is.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     if path == Path::new("-") {
-        return std::io::stdout()
-            .write_all(bytes)
-            .context("standard output");
+        let mut out = std::io::stdout();
+        return out.write_all(bytes).and_then(|()| out.flush()).context("standard output");
     }
-    let place = || path.display().to_string();
+    replace_file(path, bytes).with_context(|| path.display().to_string())
+}
+
+fn replace_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let old = match std::fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => return std::fs::write(path, bytes),
+        Ok(metadata) => Some(metadata),
+        Err(_) => None,
+    };
+    let path = match old {
+        Some(_) => path.canonicalize()?,
+        None => path.to_owned(),
+    };
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(place)?;
-    file.write_all(bytes).with_context(place)?;
-    file.as_file().sync_all().with_context(place)?;
-    // A temporary file is private; a result is as any other file of the user's.
+    let mut builder = tempfile::Builder::new();
+    // A temporary file is private; a result is as any other new file of the user's.
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = std::fs::metadata(path).map_or(0o644, |m| m.permissions().mode());
-        file.as_file()
-            .set_permissions(std::fs::Permissions::from_mode(mode))
-            .with_context(place)?;
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    if let Some(old) = old {
+        file.as_file().set_permissions(old.permissions())?;
     }
-    file.persist(path)
-        .map_err(|e| e.error)
-        .with_context(place)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
     Ok(())
 }
 
@@ -66,9 +74,5 @@ pub fn table(heading: &[&str], numbers: &[usize]) -> Table {
 
 /// A table as lines without blanks at their ends.
 pub fn render(table: &Table) -> String {
-    table
-        .to_string()
-        .lines()
-        .map(|line| format!("{}\n", line.trim_end()))
-        .collect()
+    table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }

@@ -4,45 +4,24 @@ use serde_json::Value;
 use std::process::Command;
 
 fn json(arguments: &[&str]) -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_sassafras"))
-        .args(arguments)
-        .output()
-        .expect("the command runs");
-    assert!(
-        output.status.success(),
-        "{arguments:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_sassafras")).args(arguments).output().expect("the command runs");
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
 fn names(list: &Value, key: &str) -> Vec<String> {
     let list = list.as_array().expect("a list");
-    list.iter()
-        .map(|item| {
-            item[key]
-                .as_str()
-                .map_or_else(|| item[key].to_string(), str::to_owned)
-        })
-        .collect()
+    list.iter().map(|item| item[key].as_str().map_or_else(|| item[key].to_string(), str::to_owned)).collect()
 }
 
 #[test]
 fn every_architecture_lists_classes_opcodes_units_and_warps() {
     let listing = json(&["model", "--list", "--json"]);
     let archs = names(&listing["architectures"], "arch");
-    for wanted in [
-        "sm_50",
-        "sm_62",
-        "sm_70",
-        "sm_75",
-        "sm_80",
-        "sm_90",
-        "sm_90a",
-        "sm_100",
-        "sm_121",
-        "universal",
-    ] {
+    for wanted in
+        ["sm_50", "sm_62", "sm_70", "sm_75", "sm_80", "sm_90", "sm_90a", "sm_100", "sm_121", "universal"]
+    {
         assert!(archs.iter().any(|a| a == wanted), "{wanted} is missing");
     }
     for arch in archs {
@@ -51,20 +30,12 @@ fn every_architecture_lists_classes_opcodes_units_and_warps() {
         assert_eq!(view["schema"], 1);
         assert_eq!(view["units"].as_array().map(Vec::len), Some(10), "{arch}");
         let opcodes = names(&view["opcodes"], "name");
-        for wanted in [
-            "IMAD", "LDG", "HMMA_16", "WGMMA", "FFMA", "DFMA", "BRA", "RELBULK",
-        ] {
-            assert!(
-                opcodes.iter().any(|o| o == wanted),
-                "{arch}: {wanted} is missing"
-            );
+        for wanted in ["IMAD", "LDG", "HMMA_16", "WGMMA", "FFMA", "DFMA", "BRA", "RELBULK"] {
+            assert!(opcodes.iter().any(|o| o == wanted), "{arch}: {wanted} is missing");
         }
         let classes = names(&view["classes"], "id");
         for wanted in ["2", "72", "130", "551", "683", "745", "765", "767", "772"] {
-            assert!(
-                classes.iter().any(|c| c == wanted),
-                "{arch}: class {wanted} is missing"
-            );
+            assert!(classes.iter().any(|c| c == wanted), "{arch}: class {wanted} is missing");
         }
         assert!(view["warp_profile"].is_object(), "{arch}");
         for class in view["classes"].as_array().expect("a list") {
@@ -89,13 +60,9 @@ fn knobs_have_the_documented_fields() {
         }
     }
     let names = names(&listing["knobs"], "name");
-    for wanted in [
-        "max-sched-reorder",
-        "knob-805",
-        "knob-610",
-        "recurrence-chain-limit",
-        "rrt-size-threshold",
-    ] {
+    for wanted in
+        ["max-sched-reorder", "knob-805", "knob-610", "recurrence-chain-limit", "rrt-size-threshold"]
+    {
         assert!(names.iter().any(|n| n == wanted), "{wanted} is missing");
     }
 }

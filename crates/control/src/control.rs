@@ -45,11 +45,10 @@ const NO_SCOREBOARD: u8 = 7;
 impl Control {
     /// Stall 1, keep going, no scoreboards, no reuse: what ptxas gives an instruction that nothing depends on.
     pub fn new(family: Family) -> Self {
-        const IDLE: RawControl =
-            match RawControl::from_fields([1, 1, NO_SCOREBOARD, NO_SCOREBOARD, 0, 0]) {
-                Ok(raw) => raw,
-                Err(_) => panic!("the values fit their fields"),
-            };
+        const IDLE: RawControl = match RawControl::from_fields([1, 1, NO_SCOREBOARD, NO_SCOREBOARD, 0, 0]) {
+            Ok(raw) => raw,
+            Err(_) => panic!("the values fit their fields"),
+        };
         Self { raw: IDLE, family }
     }
 
@@ -58,10 +57,7 @@ impl Control {
         let stall = Stall::new(raw.get(Field::Stall)).unwrap_or(Stall::MAX);
         let holds = raw.get(Field::Yield) == 1;
         let reuse = raw.get(Field::Reuse);
-        for (role, field) in [
-            (ScoreboardRole::Write, Field::Write),
-            (ScoreboardRole::Read, Field::Read),
-        ] {
+        for (role, field) in [(ScoreboardRole::Write, Field::Write), (ScoreboardRole::Read, Field::Read)] {
             if raw.get(field) == Scoreboard::COUNT {
                 return Err(Violation::NoSuchScoreboard(role));
             }
@@ -152,10 +148,7 @@ impl Control {
             Issue::EndGroup(stall) => (stall, false),
         };
         let raw = self.set(Field::Stall, stall.cycles());
-        Self::try_new(
-            Self { raw, ..self }.set(Field::Yield, u8::from(holds)),
-            self.family,
-        )
+        Self::try_new(Self { raw, ..self }.set(Field::Yield, u8::from(holds)), self.family)
     }
 
     /// With other reuse flags.
@@ -166,30 +159,21 @@ impl Control {
     /// With another write scoreboard. Cannot fail: no rule ties it to another field.
     #[must_use]
     pub fn with_write(self, scoreboard: Option<Scoreboard>) -> Self {
-        let raw = self.set(
-            Field::Write,
-            scoreboard.map_or(NO_SCOREBOARD, Scoreboard::index),
-        );
+        let raw = self.set(Field::Write, scoreboard.map_or(NO_SCOREBOARD, Scoreboard::index));
         Self { raw, ..self }
     }
 
     /// With another read scoreboard. Cannot fail: no rule ties it to another field.
     #[must_use]
     pub fn with_read(self, scoreboard: Option<Scoreboard>) -> Self {
-        let raw = self.set(
-            Field::Read,
-            scoreboard.map_or(NO_SCOREBOARD, Scoreboard::index),
-        );
+        let raw = self.set(Field::Read, scoreboard.map_or(NO_SCOREBOARD, Scoreboard::index));
         Self { raw, ..self }
     }
 
     /// With another wait mask. Cannot fail: no rule ties it to another field.
     #[must_use]
     pub fn with_wait(self, wait: WaitMask) -> Self {
-        Self {
-            raw: self.set(Field::Wait, wait.bits()),
-            ..self
-        }
+        Self { raw: self.set(Field::Wait, wait.bits()), ..self }
     }
 
     /// The typed values fit their fields by construction, so the overflow arm is never taken.
@@ -241,23 +225,11 @@ mod tests {
         assert_eq!(volta([0, 1, 7, 7, 0, 0]), Err(Violation::DualIssue));
         assert_eq!(volta([11, 1, 7, 7, 0, 7]), Ok(()));
         assert_eq!(volta([12, 0, 7, 7, 0, 0]), Ok(()));
-        assert_eq!(
-            volta([12, 1, 7, 7, 0, 0]),
-            Err(Violation::LongHold(Stall::new(12).expect("fits")))
-        );
-        assert_eq!(
-            volta([2, 0, 7, 7, 0, 5]),
-            Err(Violation::ReuseAcrossYield { reuse: 5 })
-        );
+        assert_eq!(volta([12, 1, 7, 7, 0, 0]), Err(Violation::LongHold(Stall::new(12).expect("fits"))));
+        assert_eq!(volta([2, 0, 7, 7, 0, 5]), Err(Violation::ReuseAcrossYield { reuse: 5 }));
         assert_eq!(volta([2, 1, 7, 7, 0, 8]), Err(Violation::ReservedBit));
-        assert_eq!(
-            volta([2, 1, 6, 7, 0, 0]),
-            Err(Violation::NoSuchScoreboard(ScoreboardRole::Write))
-        );
-        assert_eq!(
-            volta([2, 1, 7, 6, 0, 0]),
-            Err(Violation::NoSuchScoreboard(ScoreboardRole::Read))
-        );
+        assert_eq!(volta([2, 1, 6, 7, 0, 0]), Err(Violation::NoSuchScoreboard(ScoreboardRole::Write)));
+        assert_eq!(volta([2, 1, 7, 6, 0, 0]), Err(Violation::NoSuchScoreboard(ScoreboardRole::Read)));
     }
 
     #[test]
@@ -266,19 +238,14 @@ mod tests {
         assert_eq!(maxwell([0, 1, 7, 7, 0, 1]), Ok(Issue::Dual));
         assert_eq!(maxwell([15, 1, 7, 7, 0, 0]), Ok(Issue::Hold(Stall::MAX)));
         assert_eq!(maxwell([0, 0, 7, 7, 0, 0]), Ok(Issue::Drain));
-        assert_eq!(
-            maxwell([1, 0, 7, 7, 0, 1]),
-            Err(Violation::ReuseAcrossYield { reuse: 1 })
-        );
+        assert_eq!(maxwell([1, 0, 7, 7, 0, 1]), Err(Violation::ReuseAcrossYield { reuse: 1 }));
     }
 
     #[test]
     fn the_number_of_legal_words_is_what_the_rules_say() {
         let count = |family| {
             (0..1 << RawControl::BITS)
-                .filter(|&bits| {
-                    Control::try_new(RawControl::from_bits_truncate(bits), family).is_ok()
-                })
+                .filter(|&bits| Control::try_new(RawControl::from_bits_truncate(bits), family).is_ok())
                 .count()
         };
         // 7 x 7 scoreboards, 64 waits; end-group codes without reuse, holding codes with any.
@@ -290,17 +257,14 @@ mod tests {
     fn accessors_and_setters_rebuild_every_legal_word() {
         for family in [Family::Maxwell, Family::Volta] {
             for bits in 0..1 << RawControl::BITS {
-                let Ok(control) = Control::try_new(RawControl::from_bits_truncate(bits), family)
-                else {
+                let Ok(control) = Control::try_new(RawControl::from_bits_truncate(bits), family) else {
                     continue;
                 };
                 let rebuilt = Control::new(family)
                     .with_issue(control.issue())
                     .and_then(|c| c.with_reuse(control.reuse()))
                     .map(|c| {
-                        c.with_write(control.write())
-                            .with_read(control.read())
-                            .with_wait(control.wait())
+                        c.with_write(control.write()).with_read(control.read()).with_wait(control.wait())
                     });
                 assert_eq!(rebuilt, Ok(control));
             }
@@ -316,14 +280,8 @@ mod tests {
         let yielding = control.with_issue(Issue::EndGroup(long)).expect("legal");
         assert_eq!(yielding.with_yield(false), Err(Violation::LongHold(long)));
         let reuse = Reuse::from_bits(1).expect("fits");
-        assert_eq!(
-            yielding.with_reuse(reuse),
-            Err(Violation::ReuseAcrossYield { reuse: 1 })
-        );
+        assert_eq!(yielding.with_reuse(reuse), Err(Violation::ReuseAcrossYield { reuse: 1 }));
         let kept = control.with_reuse(reuse).expect("legal");
-        assert_eq!(
-            kept.with_yield(true),
-            Err(Violation::ReuseAcrossYield { reuse: 1 })
-        );
+        assert_eq!(kept.with_yield(true), Err(Violation::ReuseAcrossYield { reuse: 1 }));
     }
 }

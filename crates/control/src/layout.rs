@@ -24,14 +24,7 @@ pub enum Field {
 
 impl Field {
     /// All fields, in the hardware's order from the least significant bit.
-    pub const ALL: [Self; 6] = [
-        Self::Stall,
-        Self::Yield,
-        Self::Write,
-        Self::Read,
-        Self::Wait,
-        Self::Reuse,
-    ];
+    pub const ALL: [Self; 6] = [Self::Stall, Self::Yield, Self::Write, Self::Read, Self::Wait, Self::Reuse];
 }
 
 /// The position of one field.
@@ -89,27 +82,15 @@ pub struct Layout {
 impl Layout {
     /// Packs fields of the given widths one after the other from bit 0.
     const fn packed(name: &'static str, source: &'static str, order: [(Field, u32); 6]) -> Self {
-        let mut places = [Place {
-            field: Field::Stall,
-            lsb: 0,
-            width: 0,
-        }; 6];
+        let mut places = [Place { field: Field::Stall, lsb: 0, width: 0 }; 6];
         let (mut i, mut lsb) = (0, 0);
         while i < order.len() {
-            places[i] = Place {
-                field: order[i].0,
-                lsb,
-                width: order[i].1,
-            };
+            places[i] = Place { field: order[i].0, lsb, width: order[i].1 };
             lsb += order[i].1;
             i += 1;
         }
         assert!(lsb == RawControl::BITS);
-        Self {
-            name,
-            source,
-            places,
-        }
+        Self { name, source, places }
     }
 
     /// The fields from the least significant bit up.
@@ -128,16 +109,15 @@ impl Layout {
 
     /// The 21-bit word of this layout for a control word.
     pub fn encode(&self, raw: RawControl) -> u32 {
-        self.places.iter().fold(0, |word, place| {
-            word | u32::from(raw.get(place.field)) << place.lsb
-        })
+        self.places.iter().fold(0, |word, place| word | u32::from(raw.get(place.field)) << place.lsb)
     }
 
     /// The control word that a 21-bit word of this layout stands for; higher bits of `word` are ignored.
     pub fn decode(&self, word: u32) -> RawControl {
-        let bits = self.places.iter().fold(0, |bits, place| {
-            bits | u32::from(place.get(word)) << HARDWARE.place(place.field).lsb
-        });
+        let bits = self
+            .places
+            .iter()
+            .fold(0, |bits, place| bits | u32::from(place.get(word)) << HARDWARE.place(place.field).lsb);
         RawControl::from_bits_truncate(bits)
     }
 }
@@ -199,36 +179,16 @@ impl PrintedField {
 /// holds the read scoreboard, so this is a way to *view* 21 bits and no translation from or to [`RawControl`]'s fields
 /// exists. The yield polarity it states ("1 = suggest warp switch") is also the inverse of the hardware's.
 pub const PTXAS_SCHEDULING: [PrintedField; 5] = [
-    PrintedField {
-        name: "stall count",
-        lsb: 0,
-        width: 4,
-        meaning: "0-15 cycles",
-    },
-    PrintedField {
-        name: "yield hint",
-        lsb: 4,
-        width: 1,
-        meaning: "1 = suggest warp switch",
-    },
+    PrintedField { name: "stall count", lsb: 0, width: 4, meaning: "0-15 cycles" },
+    PrintedField { name: "yield hint", lsb: 4, width: 1, meaning: "1 = suggest warp switch" },
     PrintedField {
         name: "write barrier index",
         lsb: 5,
         width: 5,
         meaning: "scoreboard to signal on completion",
     },
-    PrintedField {
-        name: "read barrier mask",
-        lsb: 10,
-        width: 5,
-        meaning: "scoreboards to wait on",
-    },
-    PrintedField {
-        name: "barrier count",
-        lsb: 15,
-        width: 6,
-        meaning: "dual-issue marker, reserved bits",
-    },
+    PrintedField { name: "read barrier mask", lsb: 10, width: 5, meaning: "scoreboards to wait on" },
+    PrintedField { name: "barrier count", lsb: 15, width: 6, meaning: "dual-issue marker, reserved bits" },
 ];
 
 #[cfg(test)]

@@ -15,11 +15,7 @@ impl RawControl {
 
     /// The control word with these bits; `None` when a bit above the field space is set.
     pub const fn from_bits(bits: u32) -> Option<Self> {
-        if bits & !Self::MASK == 0 {
-            Some(Self(bits))
-        } else {
-            None
-        }
+        if bits & !Self::MASK == 0 { Some(Self(bits)) } else { None }
     }
 
     /// The control word of the low 21 bits.
@@ -60,11 +56,7 @@ impl RawControl {
         let place = HARDWARE.place(field);
         match place.set(self.0, value) {
             Some(bits) => Ok(Self(bits)),
-            None => Err(FieldOverflow {
-                field,
-                value,
-                width: place.width,
-            }),
+            None => Err(FieldOverflow { field, value, width: place.width }),
         }
     }
 }
@@ -81,13 +73,7 @@ impl fmt::Display for RawControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::from("B");
         let wait = self.get(Field::Wait);
-        text.extend((0..6u8).map(|i| {
-            if wait >> i & 1 == 1 {
-                char::from(b'0' + i)
-            } else {
-                '-'
-            }
-        }));
+        text.extend((0..6u8).map(|i| if wait >> i & 1 == 1 { char::from(b'0' + i) } else { '-' }));
         for (label, field) in [(":R", Field::Read), (":W", Field::Write)] {
             text.push_str(label);
             text.push(match self.get(field) {
@@ -95,22 +81,16 @@ impl fmt::Display for RawControl {
                 n => char::from(b'0' + n),
             });
         }
-        text.push_str(if self.get(Field::Yield) == 0 {
-            ":Y"
-        } else {
-            ":-"
-        });
+        text.push_str(if self.get(Field::Yield) == 0 { ":Y" } else { ":-" });
         text.push_str(&format!(":S{:02}", self.get(Field::Stall)));
         let reuse = self.get(Field::Reuse);
         if reuse != 0 {
             text.push(':');
-            text.extend((0..4u8).filter(|&i| i < 3 || reuse >> i & 1 == 1).map(|i| {
-                if reuse >> i & 1 == 1 {
-                    char::from(b'a' + i)
-                } else {
-                    '-'
-                }
-            }));
+            text.extend(
+                (0..4u8)
+                    .filter(|&i| i < 3 || reuse >> i & 1 == 1)
+                    .map(|i| if reuse >> i & 1 == 1 { char::from(b'a' + i) } else { '-' }),
+            );
         }
         f.pad(&text)
     }
@@ -134,11 +114,7 @@ mod tests {
         assert_eq!(RawControl::from_bits(1 << 21), None);
         assert_eq!(
             RawControl::default().with(Field::Wait, 64),
-            Err(FieldOverflow {
-                field: Field::Wait,
-                value: 64,
-                width: 6
-            })
+            Err(FieldOverflow { field: Field::Wait, value: 64, width: 6 })
         );
         assert!(RawControl::from_fields([16, 0, 0, 0, 0, 0]).is_err());
     }

@@ -32,11 +32,7 @@ impl Scoreboard {
 
     /// Scoreboard `index`, 0 to 5.
     pub const fn new(index: u8) -> Option<Self> {
-        if index < Self::COUNT {
-            Some(Self(index))
-        } else {
-            None
-        }
+        if index < Self::COUNT { Some(Self(index)) } else { None }
     }
 
     /// All six.
@@ -86,11 +82,7 @@ impl WaitMask {
 
     /// The mask with these bits; `None` when a bit names no scoreboard.
     pub const fn from_bits(bits: u8) -> Option<Self> {
-        if bits & !Self::ALL.0 == 0 {
-            Some(Self(bits))
-        } else {
-            None
-        }
+        if bits & !Self::ALL.0 == 0 { Some(Self(bits)) } else { None }
     }
 
     /// One bit per scoreboard.
@@ -137,9 +129,7 @@ impl FromIterator<Scoreboard> for WaitMask {
 
 impl fmt::Debug for WaitMask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set()
-            .entries(self.iter().map(Scoreboard::index))
-            .finish()
+        f.debug_set().entries(self.iter().map(Scoreboard::index)).finish()
     }
 }
 
@@ -157,11 +147,7 @@ impl Stall {
 
     /// A stall of `cycles`, 0 to 15. Zero is only legal as [`Issue::Drain`] or [`Issue::Dual`].
     pub const fn new(cycles: u8) -> Option<Self> {
-        if cycles <= Self::MAX.0 {
-            Some(Self(cycles))
-        } else {
-            None
-        }
+        if cycles <= Self::MAX.0 { Some(Self(cycles)) } else { None }
     }
 
     /// The number of cycles.
@@ -214,9 +200,7 @@ impl Reuse {
 
 impl fmt::Debug for Reuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set()
-            .entries((0..4).filter(|&slot| self.contains(slot)))
-            .finish()
+        f.debug_set().entries((0..4).filter(|&slot| self.contains(slot))).finish()
     }
 }
 

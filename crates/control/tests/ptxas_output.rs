@@ -16,12 +16,7 @@ use sassafras_control::{Control, Family, Field, RawControl, volta};
 /// Targets by the tool that still knows them; 13.4 dropped everything before sm_75.
 const TARGETS: [(&str, &[&str]); 2] = [
     ("12.", &["50", "52", "60", "61", "70"]),
-    (
-        "13.",
-        &[
-            "75", "80", "86", "89", "90", "90a", "100", "103", "120", "121",
-        ],
-    ),
+    ("13.", &["75", "80", "86", "89", "90", "90a", "100", "103", "120", "121"]),
 ];
 
 const HEADER_LINES: [&str; 3] = [".version", ".target", ".address_size"];
@@ -40,27 +35,21 @@ fn files_named(name: &str, folder: &Path, found: &mut Vec<PathBuf>) {
 
 /// The tool called `name` whose `--version` names a release starting with `release`.
 fn tool(name: &str, release: &str) -> PathBuf {
-    let root = std::env::var_os("SASSAFRAS_TOOLS").expect(
-        "SASSAFRAS_TOOLS is not set: run `cargo xtask test`, which fetches the tools and sets it",
-    );
+    let root = std::env::var_os("SASSAFRAS_TOOLS")
+        .expect("SASSAFRAS_TOOLS is not set: run `cargo xtask test`, which fetches the tools and sets it");
     let mut found = Vec::new();
     files_named(name, Path::new(&root), &mut found);
     let wanted = format!("release {release}");
     found
         .into_iter()
         .find(|path| {
-            String::from_utf8_lossy(&run(Command::new(path).arg("--version")).stdout)
-                .contains(&wanted)
+            String::from_utf8_lossy(&run(Command::new(path).arg("--version")).stdout).contains(&wanted)
         })
-        .unwrap_or_else(|| {
-            panic!("no {name} {release}x below SASSAFRAS_TOOLS: run `cargo xtask test`")
-        })
+        .unwrap_or_else(|| panic!("no {name} {release}x below SASSAFRAS_TOOLS: run `cargo xtask test`"))
 }
 
 fn run(command: &mut Command) -> Output {
-    command
-        .output()
-        .unwrap_or_else(|e| panic!("{command:?}: {e}"))
+    command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"))
 }
 
 fn sm_number(arch: &str) -> u32 {
@@ -70,10 +59,8 @@ fn sm_number(arch: &str) -> u32 {
 /// All our kernels as one module for `arch`.
 fn module(arch: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptx");
-    let mut paths: Vec<_> = fs::read_dir(folder)
-        .expect("kernels")
-        .map(|e| e.expect("entry").path())
-        .collect();
+    let mut paths: Vec<_> =
+        fs::read_dir(folder).expect("kernels").map(|e| e.expect("entry").path()).collect();
     paths.sort();
     let mut text = format!(".version 8.8\n.target sm_{arch}\n.address_size 64\n");
     for path in paths {
@@ -93,21 +80,10 @@ fn module(arch: &str) -> String {
 
 /// Compiles the module and returns the cubin's path.
 fn compile(ptxas: &Path, arch: &str, folder: &Path) -> PathBuf {
-    let (ptx, cubin) = (
-        folder.join(format!("{arch}.ptx")),
-        folder.join(format!("{arch}.cubin")),
-    );
+    let (ptx, cubin) = (folder.join(format!("{arch}.ptx")), folder.join(format!("{arch}.cubin")));
     fs::write(&ptx, module(arch)).expect("written");
-    let out = run(Command::new(ptxas)
-        .arg(format!("-arch=sm_{arch}"))
-        .arg(&ptx)
-        .arg("-o")
-        .arg(&cubin));
-    assert!(
-        out.status.success(),
-        "sm_{arch}: {}",
-        String::from_utf8_lossy(&out.stderr)
-    );
+    let out = run(Command::new(ptxas).arg(format!("-arch=sm_{arch}")).arg(&ptx).arg("-o").arg(&cubin));
+    assert!(out.status.success(), "sm_{arch}: {}", String::from_utf8_lossy(&out.stderr));
     cubin
 }
 
@@ -126,10 +102,7 @@ fn code(cubin: &Path) -> Vec<(String, Vec<u8>)> {
 fn words128(code: &[u8]) -> Vec<u128> {
     let (words, rest) = code.as_chunks::<16>();
     assert!(rest.is_empty());
-    words
-        .iter()
-        .map(|&bytes| u128::from_le_bytes(bytes))
-        .collect()
+    words.iter().map(|&bytes| u128::from_le_bytes(bytes)).collect()
 }
 
 /// Round trips every control word of a code section through its carrier.
@@ -146,17 +119,15 @@ fn controls(code: &[u8], family: Family) -> Vec<RawControl> {
         Family::Maxwell => {
             let (groups, rest) = code.as_chunks::<GROUP_BYTES>();
             assert!(rest.is_empty());
-            let word = |group: &[u8; GROUP_BYTES]| {
-                u64::from_le_bytes(group[..8].try_into().expect("eight bytes"))
-            };
+            let word =
+                |group: &[u8; GROUP_BYTES]| u64::from_le_bytes(group[..8].try_into().expect("eight bytes"));
             groups
                 .iter()
                 .flat_map(|group| {
                     let control = GroupControl::from_bits(word(group));
                     let cleared = GroupControl::from_bits(control.bits() & 1 << 63);
-                    let rebuilt = Slot::ALL
-                        .iter()
-                        .fold(cleared, |to, &slot| to.with(slot, control.get(slot)));
+                    let rebuilt =
+                        Slot::ALL.iter().fold(cleared, |to, &slot| to.with(slot, control.get(slot)));
                     assert_eq!(rebuilt, control);
                     Slot::ALL.map(|slot| control.get(slot))
                 })
@@ -175,9 +146,8 @@ fn ptxas_writes_only_legal_control_words() {
             let mut seen = 0;
             for (kernel, code) in code(&compile(&ptxas, arch, folder.path())) {
                 for (index, raw) in controls(&code, family).into_iter().enumerate() {
-                    let control = Control::try_new(raw, family).unwrap_or_else(|e| {
-                        panic!("sm_{arch} {kernel} instruction {index}: {raw}: {e}")
-                    });
+                    let control = Control::try_new(raw, family)
+                        .unwrap_or_else(|e| panic!("sm_{arch} {kernel} instruction {index}: {raw}: {e}"));
                     assert_eq!(RawControl::from_fields(raw.fields()), Ok(control.raw()));
                     seen += 1;
                 }
@@ -195,24 +165,11 @@ fn the_yield_bit_of_maxwell_is_clear_to_yield() {
     let ptxas = tool("ptxas", TARGETS[0].0);
     for arch in ["50", "61"] {
         let cubin = compile(&ptxas, arch, folder.path());
-        let all: Vec<_> = code(&cubin)
-            .iter()
-            .flat_map(|(_, code)| controls(code, Family::Maxwell))
-            .collect();
-        let reusing = all
-            .iter()
-            .filter(|raw| raw.get(Field::Reuse) != 0)
-            .collect::<Vec<_>>();
+        let all: Vec<_> = code(&cubin).iter().flat_map(|(_, code)| controls(code, Family::Maxwell)).collect();
+        let reusing = all.iter().filter(|raw| raw.get(Field::Reuse) != 0).collect::<Vec<_>>();
         assert!(reusing.len() > 100 && reusing.iter().all(|raw| raw.get(Field::Yield) == 1));
-        assert!(
-            all.iter()
-                .any(|raw| raw.get(Field::Yield) == 0 && raw.get(Field::Stall) > 0)
-        );
-        assert!(
-            all.iter()
-                .any(|raw| raw.get(Field::Yield) == 1 && raw.get(Field::Stall) == 0),
-            "dual issue"
-        );
+        assert!(all.iter().any(|raw| raw.get(Field::Yield) == 0 && raw.get(Field::Stall) > 0));
+        assert!(all.iter().any(|raw| raw.get(Field::Yield) == 1 && raw.get(Field::Stall) == 0), "dual issue");
     }
 }
 
@@ -225,12 +182,7 @@ fn listing(text: &str) -> Vec<(u128, String)> {
     let mut lines = text.lines();
     let mut out = Vec::new();
     while let Some(line) = lines.next() {
-        let Some(low) = line
-            .trim_start()
-            .starts_with("/*")
-            .then(|| hex(line))
-            .flatten()
-        else {
+        let Some(low) = line.trim_start().starts_with("/*").then(|| hex(line)).flatten() else {
             continue;
         };
         let high: Option<u128> = lines.next().and_then(hex);
@@ -274,25 +226,15 @@ fn nvdisasm_agrees_on_the_stall_yield_reuse_codes() {
     let nvdisasm = tool("nvdisasm", TARGETS[1].0);
     let raw_file = folder.path().join("code.bin");
     let disassemble = |arch: &str, controls: &[RawControl]| {
-        let bytes: Vec<u8> = controls
-            .iter()
-            .flat_map(|&control| volta::insert(FFMA, control).to_le_bytes())
-            .collect();
+        let bytes: Vec<u8> =
+            controls.iter().flat_map(|&control| volta::insert(FFMA, control).to_le_bytes()).collect();
         fs::write(&raw_file, bytes).expect("written");
-        run(Command::new(&nvdisasm)
-            .args(["-b", arch, "-hex"])
-            .arg(&raw_file))
+        run(Command::new(&nvdisasm).args(["-b", arch, "-hex"]).arg(&raw_file))
     };
-    let code = |stall, yields, reuse| {
-        RawControl::from_fields([stall, yields, 7, 7, 0, reuse]).expect("fits")
-    };
+    let code = |stall, yields, reuse| RawControl::from_fields([stall, yields, 7, 7, 0, reuse]).expect("fits");
     let mut legal = Vec::new();
     for (yields, reuse) in (0..2).flat_map(|y| (0..8).map(move |r| (y, r))) {
-        legal.extend(
-            (0..16)
-                .map(|s| code(s, yields, reuse))
-                .filter(|&raw| Control::try_from(raw).is_ok()),
-        );
+        legal.extend((0..16).map(|s| code(s, yields, reuse)).filter(|&raw| Control::try_from(raw).is_ok()));
     }
     let illegal = [
         code(0, 1, 0),
@@ -307,19 +249,12 @@ fn nvdisasm_agrees_on_the_stall_yield_reuse_codes() {
     ];
     for arch in ["SM75", "SM90", "SM120"] {
         let out = disassemble(arch, &legal);
-        assert!(
-            out.status.success(),
-            "{arch}: {}",
-            String::from_utf8_lossy(&out.stderr)
-        );
+        assert!(out.status.success(), "{arch}: {}", String::from_utf8_lossy(&out.stderr));
         let listing = listing(&String::from_utf8_lossy(&out.stdout));
         assert_eq!(listing.len(), legal.len(), "{arch}");
         for raw in illegal {
             assert!(Control::try_from(raw).is_err(), "{raw}");
-            assert!(
-                !disassemble(arch, &[raw]).status.success(),
-                "{arch} takes {raw}"
-            );
+            assert!(!disassemble(arch, &[raw]).status.success(), "{arch} takes {raw}");
         }
     }
 }

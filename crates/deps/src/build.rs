@@ -13,7 +13,7 @@ use std::ops::Range;
 pub struct BuildOptions {
     /// The region is the whole body of a loop: add the edges from one iteration to the next, with distance 1.
     ///
-    /// The branch that closes the loop orders nothing across iterations.
+    /// The branch that closes the loop orders nothing across iterations, unless it is a call or not understood too.
     pub carried: bool,
 }
 
@@ -245,6 +245,11 @@ impl Traits {
     }
 }
 
+/// Whether an instruction does nothing but end its block: such a one orders nothing across iterations.
+pub(crate) fn only_ends_block(effects: Effects) -> bool {
+    effects.intersects(Effects::TERMINATOR) && !effects.intersects(Effects::CALL | Effects::OPAQUE)
+}
+
 /// Barriers and ordered effects.
 #[derive(Debug, Default)]
 struct Order {
@@ -298,9 +303,9 @@ impl CarriedFences {
     fn new(f: &Function, insts: &[Inst]) -> CarriedFences {
         let is_fence = |&i: &usize| {
             let effects = f.inst(insts[i]).effects;
-            Traits::of(effects).full && !effects.intersects(Effects::TERMINATOR)
+            Traits::of(effects).full && !only_ends_block(effects)
         };
-        let ends = insts.last().is_some_and(|&i| f.inst(i).effects.intersects(Effects::TERMINATOR));
+        let ends = insts.last().is_some_and(|&i| only_ends_block(f.inst(i).effects));
         CarriedFences {
             first: (0..insts.len()).find(is_fence).map(|i| i as u32),
             last: (0..insts.len()).rev().find(is_fence).map(|i| i as u32),
@@ -313,7 +318,7 @@ impl CarriedFences {
         let (Some(first), Some(last)) = (self.first, self.last) else {
             return;
         };
-        if self.reached_first || effects.intersects(Effects::TERMINATOR) {
+        if self.reached_first || only_ends_block(effects) {
             return;
         }
         let mut add = |node| {

@@ -14,7 +14,7 @@ pub struct GraphView {
     /// Edges by their first node.
     pub edges: Vec<EdgeView>,
     /// The length of the critical path.
-    pub critical_path: u32,
+    pub critical_path: u64,
 }
 
 /// A node as JSON has it.
@@ -25,11 +25,11 @@ pub struct NodeView {
     /// The instruction's text; joins have none.
     pub text: Option<String>,
     /// The earliest start.
-    pub depth: u32,
+    pub depth: u64,
     /// The longest path behind it.
-    pub height: u32,
+    pub height: u64,
     /// How late it may be.
-    pub slack: u32,
+    pub slack: u64,
 }
 
 /// An edge as JSON has it.

@@ -25,6 +25,9 @@ use std::ops::Range;
 /// Wider accesses (bulk copies; one thread loads at most 32 bytes) count as of unknown range, so that one access never
 /// covers many small ranges.
 pub(crate) const MAX_TRACKED_WIDTH: u32 = 32;
+/// Larger offsets count as of unknown range: addresses of 32 bits wrap, and two offsets that differ may then be one.
+/// Instructions hold far smaller ones.
+const MAX_TRACKED_OFFSET: u64 = 1 << 30;
 /// A byte range with more readers than this collects them in a join when it is split.
 const DIRECT: usize = 3;
 
@@ -46,7 +49,8 @@ pub(crate) fn regions(space: Space) -> u8 {
 /// The bytes that an access covers relative to its address registers; `None` when that cannot be said.
 pub(crate) fn byte_range(access: &MemAccess) -> Option<Range<i64>> {
     let width = access.width.filter(|&w| w <= MAX_TRACKED_WIDTH)?;
-    Some(access.offset..access.offset.checked_add(i64::from(width))?)
+    let near = access.offset.unsigned_abs() <= MAX_TRACKED_OFFSET;
+    (near && access.space.is_byte_addressed()).then(|| access.offset..access.offset + i64::from(width))
 }
 
 #[derive(Clone, Copy, Debug)]

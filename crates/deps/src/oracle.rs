@@ -3,11 +3,11 @@
 //! Cubic in places and without any table that the builder has. Tests build both and compare *longest paths* between
 //! instructions, since the builder leaves out edges that others imply and puts joins in.
 
-use crate::build::{BuildOptions, Traits};
+use crate::build::{BuildOptions, Traits, only_ends_block};
 use crate::graph::Graph;
 use crate::latency::{LatencyModel, OrderKind};
 use crate::memory::{byte_range, regions};
-use sassafras_ir::{AccessFlags, Effects, Function, Inst, Lane, LaneRef, MemAccess};
+use sassafras_ir::{AccessFlags, Function, Inst, Lane, LaneRef, MemAccess};
 
 /// No path.
 pub const NONE: i64 = i64::MIN;
@@ -181,7 +181,7 @@ impl<M: LatencyModel> Pairs<'_, M> {
         let (effects_a, effects_b) =
             (self.f.inst(self.sequence[i]).effects, self.f.inst(self.sequence[j]).effects);
         let crosses = i < self.n && j >= self.n;
-        let ends_block = (effects_a | effects_b).intersects(Effects::TERMINATOR);
+        let ends_block = only_ends_block(effects_a) || only_ends_block(effects_b);
         let touches = |t: Traits| t.sync || t.ordered || t.soft;
         let mut longest = None;
         let mut add = |applies: bool, kind| {

@@ -5,27 +5,27 @@ use crate::graph::{Graph, Node};
 /// Longest paths to and from every node, in the unit of the edges' latencies.
 #[derive(Clone, Debug)]
 pub struct Paths {
-    depth: Vec<u32>,
-    height: Vec<u32>,
-    length: u32,
+    depth: Vec<u64>,
+    height: Vec<u64>,
+    length: u64,
 }
 
 impl Paths {
     /// Two sweeps over the edges. Linear.
     pub fn new(graph: &Graph) -> Paths {
-        let mut depth = vec![0u32; graph.node_count()];
-        let mut height = vec![0u32; graph.node_count()];
+        let mut depth = vec![0u64; graph.node_count()];
+        let mut height = vec![0u64; graph.node_count()];
         for &node in graph.topological() {
             let here = depth[node.index()];
             for e in graph.succs_here(node) {
                 let to = &mut depth[e.to.index()];
-                *to = (*to).max(here.saturating_add(u32::from(e.latency)));
+                *to = (*to).max(here + u64::from(e.latency));
             }
         }
         for &node in graph.topological().iter().rev() {
             height[node.index()] = graph
                 .succs_here(node)
-                .map(|e| height[e.to.index()].saturating_add(u32::from(e.latency)))
+                .map(|e| height[e.to.index()] + u64::from(e.latency))
                 .max()
                 .unwrap_or(0);
         }
@@ -34,22 +34,22 @@ impl Paths {
     }
 
     /// The earliest cycle the node can start in.
-    pub fn depth(&self, node: Node) -> u32 {
+    pub fn depth(&self, node: Node) -> u64 {
         self.depth[node.index()]
     }
 
     /// The longest path from the node's start to the start of anything that waits for it.
-    pub fn height(&self, node: Node) -> u32 {
+    pub fn height(&self, node: Node) -> u64 {
         self.height[node.index()]
     }
 
     /// By how much the node can be late without making the whole longer.
-    pub fn slack(&self, node: Node) -> u32 {
+    pub fn slack(&self, node: Node) -> u64 {
         self.length - (self.depth[node.index()] + self.height[node.index()])
     }
 
     /// The length of the longest path.
-    pub fn critical_length(&self) -> u32 {
+    pub fn critical_length(&self) -> u64 {
         self.length
     }
 
@@ -63,11 +63,57 @@ impl Paths {
             let next = graph.succ_edges(node).iter().copied().find(|&i| {
                 let e = &graph.edges()[i as usize];
                 e.distance == 0
-                    && self.height[e.to.index()] + u32::from(e.latency) == self.height[node.index()]
+                    && self.height[e.to.index()] + u64::from(e.latency) == self.height[node.index()]
             });
             path.extend(next);
             at = next.map(|i| graph.edges()[i as usize].to);
         }
         path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::latency::{LatencyModel, OrderKind};
+    use crate::{BuildOptions, build};
+    use sassafras_ir::{Function, Inst, LaneRef, text};
+
+    /// Every edge as long as can be.
+    struct Longest;
+
+    impl LatencyModel for Longest {
+        fn def_class(&self, _: &Function, _: Inst, _: LaneRef) -> u16 {
+            0
+        }
+        fn use_class(&self, _: &Function, _: Inst, _: LaneRef) -> u16 {
+            0
+        }
+        fn raw(&self, _: u16, _: u16) -> u16 {
+            u16::MAX
+        }
+        fn war(&self, _: u16, _: u16) -> u16 {
+            u16::MAX
+        }
+        fn waw(&self, _: u16, _: u16) -> u16 {
+            u16::MAX
+        }
+        fn order(&self, _: OrderKind) -> u16 {
+            u16::MAX
+        }
+    }
+
+    #[test]
+    fn long_chains_of_long_latencies_have_their_length() {
+        const LINKS: u64 = 70_000; // of 65,535 cycles each: more than 32 bits hold
+        let body = "  R1 = MOV R1\n".repeat(LINKS as usize + 1);
+        let module = text::parse(&format!("func f sm_90 {{\n^a:\n{body}}}\n")).expect("a right text");
+        let f = &module.functions[0];
+        let insts = f.block_insts(f.blocks().next().expect("a block"));
+        let graph = build(f, insts, &Longest, BuildOptions::default());
+        let paths = Paths::new(&graph);
+        assert_eq!(paths.critical_length(), LINKS * u64::from(u16::MAX));
+        assert!(graph.insts().all(|n| paths.slack(n) == 0));
+        assert_eq!(paths.critical_path(&graph).len() as u64, LINKS);
     }
 }

@@ -117,11 +117,11 @@ proptest! {
         for node in graph.insts() {
             let depth = (0..n).map(|i| closure[i][node.index()]).filter(|&l| l != NONE).max().unwrap();
             let height = (0..n).map(|j| closure[node.index()][j]).filter(|&l| l != NONE).max().unwrap();
-            prop_assert_eq!(i64::from(paths.depth(node)), depth);
-            prop_assert_eq!(i64::from(paths.height(node)), height);
+            prop_assert_eq!(paths.depth(node) as i64, depth);
+            prop_assert_eq!(paths.height(node) as i64, height);
             length = length.max(height);
         }
-        prop_assert_eq!(i64::from(paths.critical_length()), length);
+        prop_assert_eq!(paths.critical_length() as i64, length);
         for node in graph.insts() {
             prop_assert_eq!(paths.slack(node) + paths.depth(node) + paths.height(node), paths.critical_length());
         }

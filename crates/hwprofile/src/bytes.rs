@@ -14,28 +14,16 @@ impl<'a> Input<'a> {
         self.0.len()
     }
 
-    pub fn slice(
-        self,
-        offset: usize,
-        size: usize,
-        what: &'static str,
-    ) -> Result<&'a [u8], DecodeError> {
-        offset
-            .checked_add(size)
-            .and_then(|end| self.0.get(offset..end))
-            .ok_or(DecodeError::Truncated {
-                offset,
-                what,
-                needed: size as u64,
-                len: self.len(),
-            })
+    pub fn slice(self, offset: usize, size: usize, what: &'static str) -> Result<&'a [u8], DecodeError> {
+        offset.checked_add(size).and_then(|end| self.0.get(offset..end)).ok_or(DecodeError::Truncated {
+            offset,
+            what,
+            needed: size as u64,
+            len: self.len(),
+        })
     }
 
-    pub fn array<const N: usize>(
-        self,
-        offset: usize,
-        what: &'static str,
-    ) -> Result<[u8; N], DecodeError> {
+    pub fn array<const N: usize>(self, offset: usize, what: &'static str) -> Result<[u8; N], DecodeError> {
         let mut out = [0; N];
         out.copy_from_slice(self.slice(offset, N, what)?);
         Ok(out)
@@ -44,10 +32,7 @@ impl<'a> Input<'a> {
 
 /// A little-endian number of up to eight bytes.
 pub(crate) fn number(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .rev()
-        .fold(0, |value, &byte| value << 8 | u64::from(byte))
+    bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
 }
 
 /// The little-endian number of `size` bytes at `at` in a structure known to be large enough.
@@ -84,12 +69,7 @@ pub(crate) fn same(
         .copied()
         .find(|&(start, size, _)| (start..start + size).contains(&at))
         .filter(|&(_, size, _)| size <= 8)
-        .or_else(|| {
-            fields
-                .iter()
-                .find(|f| (f.0..f.0 + f.1).contains(&at))
-                .map(|f| (at, 1, f.2))
-        })
+        .or_else(|| fields.iter().find(|f| (f.0..f.0 + f.1).contains(&at)).map(|f| (at, 1, f.2)))
         .unwrap_or((at, 1, "reserved byte"));
     Err(DecodeError::Value {
         offset: offset + start,

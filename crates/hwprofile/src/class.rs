@@ -45,11 +45,7 @@ impl LatencyEntry {
     }
 
     /// The entry of 72 bytes read at `offset`, which must be `unit_id`'s.
-    pub(crate) fn decode(
-        bytes: &[u8; Self::SIZE],
-        unit_id: u16,
-        offset: usize,
-    ) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(bytes: &[u8; Self::SIZE], unit_id: u16, offset: usize) -> Result<Self, DecodeError> {
         let part = |at: usize| -> [u8; 8] { get(bytes, at, 8).to_le_bytes() };
         let mut params = [0; 12];
         params.copy_from_slice(&bytes[20..32]);
@@ -105,11 +101,7 @@ impl Class {
         let latency = self.rule.latency.exact()?;
         let factor = match &self.entry {
             Some(entry) => entry.sched_params.throughput_class,
-            None => self
-                .rule
-                .throughput_inv
-                .exact()
-                .filter(|&factor| factor != 0)?,
+            None => self.rule.throughput_inv.exact().filter(|&factor| factor != 0)?,
         };
         Some(Standard {
             cost_product: u32::from(latency) * u32::from(factor),
@@ -123,11 +115,7 @@ impl Class {
         put(&mut out, 0, 2, unit_id.into());
         put(&mut out, 2, 2, self.rule.unknown().into());
         out[4] |= if self.entry.is_some() { HAS_ENTRY } else { 0 };
-        out[4] |= if self.dual_issue.is_some() {
-            HAS_DUAL_ISSUE
-        } else {
-            0
-        };
+        out[4] |= if self.dual_issue.is_some() { HAS_DUAL_ISSUE } else { 0 };
         out[RANGES..RANGES + 4].copy_from_slice(&self.rule.ranges());
         put(&mut out, 10, 2, self.dual_issue.unwrap_or(0).into());
         out
@@ -140,25 +128,15 @@ impl Class {
         entry: impl FnOnce(u16) -> Result<LatencyEntry, DecodeError>,
     ) -> Result<(ClassId, Self), DecodeError> {
         let unit_id = get(knowledge, 0, 2) as u16;
-        let id = ClassId::new(unit_id).ok_or(DecodeError::Class {
-            offset: knowledge_at,
-            class: unit_id,
-        })?;
+        let id = ClassId::new(unit_id).ok_or(DecodeError::Class { offset: knowledge_at, class: unit_id })?;
         let (unknown, flags) = (get(knowledge, 2, 2) as u16, knowledge[4]);
         let ranges = [0, 1, 2, 3].map(|i| knowledge[RANGES + i]);
         let class = Self {
-            entry: (flags & HAS_ENTRY != 0)
-                .then(|| entry(unit_id))
-                .transpose()?,
+            entry: (flags & HAS_ENTRY != 0).then(|| entry(unit_id)).transpose()?,
             rule: Rule::from_parts(rule, unknown, ranges, knowledge_at + RANGES)?,
             dual_issue: (flags & HAS_DUAL_ISSUE != 0).then(|| get(knowledge, 10, 2) as u16),
         };
-        same(
-            knowledge_at,
-            knowledge,
-            &class.knowledge(unit_id),
-            &KNOWLEDGE_FIELDS,
-        )?;
+        same(knowledge_at, knowledge, &class.knowledge(unit_id), &KNOWLEDGE_FIELDS)?;
         same(rule_at, rule, &class.rule.to_bytes(unit_id), &rule::FIELDS)?;
         Ok((id, class))
     }
@@ -195,26 +173,13 @@ mod tests {
     #[test]
     fn a_cost_needs_both_factors() {
         let with = |latency, throughput_inv| Class {
-            rule: Rule {
-                latency,
-                throughput_inv,
-                ..Rule::default()
-            },
+            rule: Rule { latency, throughput_inv, ..Rule::default() },
             ..Class::default()
         };
         let cost = |class: Class| class.standard().map(|standard| standard.cost_product);
-        assert_eq!(
-            cost(with(Estimate::Exact(42), Estimate::Exact(15))),
-            Some(630)
-        );
+        assert_eq!(cost(with(Estimate::Exact(42), Estimate::Exact(15))), Some(630));
         assert_eq!(cost(with(Estimate::Exact(17), Estimate::Exact(0))), None);
         assert_eq!(cost(with(Estimate::Exact(17), Estimate::Unknown)), None);
-        assert_eq!(
-            cost(with(
-                Estimate::between(20, 23).expect("a range"),
-                Estimate::Exact(19)
-            )),
-            None
-        );
+        assert_eq!(cost(with(Estimate::between(20, 23).expect("a range"), Estimate::Exact(19))), None);
     }
 }

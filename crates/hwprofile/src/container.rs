@@ -123,11 +123,7 @@ fn get_arch(header: &[u8; SIZE], offset: usize) -> Result<Option<Arch>, DecodeEr
         _ => None,
     };
     let arch = name.and_then(|name| name.parse().ok());
-    arch.map(Some).ok_or(DecodeError::Arch {
-        offset,
-        number,
-        suffix,
-    })
+    arch.map(Some).ok_or(DecodeError::Arch { offset, number, suffix })
 }
 
 fn header(profile: &Profile, parts: Parts, file_len: u64) -> [u8; SIZE] {
@@ -157,27 +153,17 @@ impl Profile {
         let records = grammar::records(self);
         let parts = Parts {
             entries: count(
-                self.classes
-                    .values()
-                    .filter(|class| class.entry.is_some())
-                    .count(),
+                self.classes.values().filter(|class| class.entry.is_some()).count(),
                 "entry table",
             )?,
             rules: count(self.classes.len(), "rule table")?,
             records: count(records.len(), "record table")?,
         };
-        let tables_size = parts
-            .tables_size()
-            .ok_or(EncodeError::TooLarge { what: "the tables" })?;
+        let tables_size = parts.tables_size().ok_or(EncodeError::TooLarge { what: "the tables" })?;
 
         let mut out = vec![0; SIZE];
         for (id, class) in &self.classes {
-            out.extend(
-                class
-                    .entry
-                    .iter()
-                    .flat_map(|entry| entry.to_bytes(id.get())),
-            );
+            out.extend(class.entry.iter().flat_map(|entry| entry.to_bytes(id.get())));
         }
         for (id, class) in &self.classes {
             out.extend(class.rule.to_bytes(id.get()));
@@ -193,12 +179,7 @@ impl Profile {
             let block = record.block();
             // The largest derived number: four bits per class of an SM-specific table.
             count(block.len().saturating_mul(8), "a data block")?;
-            let place = parts.place(
-                index,
-                root,
-                parts.output_at() + output.len() as u64,
-                tables_size,
-            );
+            let place = parts.place(index, root, parts.output_at() + output.len() as u64, tables_size);
             let (bytes, block_header) = record.encode(&place, block.len());
             out.extend(bytes);
             output.extend(block_header);
@@ -215,55 +196,23 @@ impl Profile {
     pub fn decode(data: &[u8]) -> Result<Self, DecodeError> {
         let input = Input(data);
         let head: [u8; SIZE] = input.array(0, "container header")?;
-        same(
-            0,
-            &head[..12],
-            &header(&Self::new(Arch::UNIVERSAL), NOTHING, 0)[..12],
-            &FIELDS,
-        )?;
-        let missing = DecodeError::Arch {
-            offset: 12,
-            number: 0,
-            suffix: 0,
-        };
+        same(0, &head[..12], &header(&Self::new(Arch::UNIVERSAL), NOTHING, 0)[..12], &FIELDS)?;
+        let missing = DecodeError::Arch { offset: 12, number: 0, suffix: 0 };
         let mut profile = Self::new(get_arch(&head, 12)?.ok_or(missing)?);
         profile.inherited_from = get_arch(&head, 16)?;
         let number = |at| get(&head, at, 4) as u32;
-        let parts = Parts {
-            entries: number(20),
-            rules: number(24),
-            records: number(28),
-        };
-        same(
-            0,
-            &head,
-            &header(&profile, parts, data.len() as u64),
-            &FIELDS,
-        )?;
-        let truncated = |what, needed| DecodeError::Truncated {
-            offset: SIZE,
-            what,
-            needed,
-            len: data.len(),
-        };
+        let parts = Parts { entries: number(20), rules: number(24), records: number(28) };
+        same(0, &head, &header(&profile, parts, data.len() as u64), &FIELDS)?;
+        let truncated = |what, needed| DecodeError::Truncated { offset: SIZE, what, needed, len: data.len() };
         // From here on every part's offset fits the address space.
         if parts.output_at() > data.len() as u64 {
-            return Err(truncated(
-                "tables and records",
-                parts.output_at() - SIZE as u64,
-            ));
+            return Err(truncated("tables and records", parts.output_at() - SIZE as u64));
         }
-        let tables_size = parts
-            .tables_size()
-            .ok_or_else(|| truncated("tables", parts.tables_end()))?;
+        let tables_size = parts.tables_size().ok_or_else(|| truncated("tables", parts.tables_end()))?;
 
         profile.decode_classes(input, parts)?;
 
-        let first = if parts.records == 0 {
-            0
-        } else {
-            get(data, parts.records_at() as usize, 2) as u16
-        };
+        let first = if parts.records == 0 { 0 } else { get(data, parts.records_at() as usize, 2) as u16 };
         let root = grammar::root_index(first);
         let mut records = Vec::new();
         let mut output_at = parts.output_at();
@@ -291,28 +240,17 @@ impl Profile {
         for index in 0..parts.rules as usize {
             let rule_at = rules_at + index * Rule::SIZE;
             let knowledge_at = parts.knowledge_at() as usize + index * KNOWLEDGE_SIZE;
-            let (knowledge, rule) = (
-                input.array(knowledge_at, "knowledge")?,
-                input.array(rule_at, "rule")?,
-            );
-            let (id, class) =
-                Class::decode((&knowledge, knowledge_at), (&rule, rule_at), |unit_id| {
-                    if entry_at == rules_at {
-                        return Err(entry_count(parts.entries, parts.entries.saturating_add(1)));
-                    }
-                    let at = entry_at;
-                    entry_at += LatencyEntry::SIZE;
-                    LatencyEntry::decode(&input.array(at, "latency entry")?, unit_id, at)
-                })?;
-            if self
-                .classes
-                .last_key_value()
-                .is_some_and(|(&last, _)| last >= id)
-            {
-                return Err(DecodeError::Class {
-                    offset: knowledge_at,
-                    class: id.get(),
-                });
+            let (knowledge, rule) = (input.array(knowledge_at, "knowledge")?, input.array(rule_at, "rule")?);
+            let (id, class) = Class::decode((&knowledge, knowledge_at), (&rule, rule_at), |unit_id| {
+                if entry_at == rules_at {
+                    return Err(entry_count(parts.entries, parts.entries.saturating_add(1)));
+                }
+                let at = entry_at;
+                entry_at += LatencyEntry::SIZE;
+                LatencyEntry::decode(&input.array(at, "latency entry")?, unit_id, at)
+            })?;
+            if self.classes.last_key_value().is_some_and(|(&last, _)| last >= id) {
+                return Err(DecodeError::Class { offset: knowledge_at, class: id.get() });
             }
             self.classes.insert(id, class);
         }
@@ -334,11 +272,7 @@ fn entry_count(found: u32, expected: u32) -> DecodeError {
     }
 }
 
-const NOTHING: Parts = Parts {
-    entries: 0,
-    rules: 0,
-    records: 0,
-};
+const NOTHING: Parts = Parts { entries: 0, rules: 0, records: 0 };
 
 /// Every part is a multiple of the alignment, so that only the tables and the data blocks need padding.
 const _: () = {

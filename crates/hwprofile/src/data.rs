@@ -125,12 +125,7 @@ pub struct Properties(u8);
 impl Properties {
     /// The bits of a source entry's four properties.
     pub fn of(properties: [u32; 4]) -> Self {
-        Self(
-            properties
-                .iter()
-                .enumerate()
-                .fold(0, |bits, (i, &value)| bits | u8::from(value != 1) << i),
-        )
+        Self(properties.iter().enumerate().fold(0, |bits, (i, &value)| bits | u8::from(value != 1) << i))
     }
 
     /// The bits; `None` above four.
@@ -169,10 +164,8 @@ impl SmTable {
         put(&mut out, 0, 4, Self::CLASS_FLAGS);
         put(&mut out, 8, 8, Self::LATENCY_MASK);
         for word in self.classes.chunks(Self::PER_WORD) {
-            let packed = word
-                .iter()
-                .enumerate()
-                .fold(0, |bits, (i, class)| bits | u32::from(class.0) << (4 * i));
+            let packed =
+                word.iter().enumerate().fold(0, |bits, (i, class)| bits | u32::from(class.0) << (4 * i));
             out.extend(packed.to_le_bytes());
         }
         out
@@ -181,9 +174,7 @@ impl SmTable {
     /// Reads `classes` nibbles of a block of [`Self::size`]; the head is the caller's to check.
     pub(crate) fn from_bytes(bytes: &[u8], classes: usize) -> Self {
         let nibble = |i: usize| Properties(bytes[Self::HEAD + i / 2] >> (4 * (i % 2)) & 15);
-        Self {
-            classes: (0..classes).map(nibble).collect(),
-        }
+        Self { classes: (0..classes).map(nibble).collect() }
     }
 }
 
@@ -193,23 +184,11 @@ mod tests {
 
     #[test]
     fn variant_and_dimension_layouts() {
-        let variant = Variant {
-            source_data: 0x0403_0201,
-            flags: 0x0605,
-            throughput_value: 7,
-            aux_value: 8,
-        };
+        let variant = Variant { source_data: 0x0403_0201, flags: 0x0605, throughput_value: 7, aux_value: 8 };
         let bytes = variant.to_bytes();
-        assert_eq!(
-            bytes,
-            [1, 2, 3, 4, 5, 6, 0, 0, 7, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0]
-        );
+        assert_eq!(bytes, [1, 2, 3, 4, 5, 6, 0, 0, 7, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(Variant::from_bytes(&bytes), variant);
-        let dimension = Dimension {
-            flags: 0x0201,
-            value: 3,
-            child: 4,
-        };
+        let dimension = Dimension { flags: 0x0201, value: 3, child: 4 };
         let bytes = dimension.to_bytes();
         assert_eq!(bytes, [1, 2, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0]);
         assert_eq!(Dimension::from_bytes(&bytes), dimension);

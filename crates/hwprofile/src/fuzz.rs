@@ -10,11 +10,7 @@ use crate::Profile;
 pub fn fuzz_decode(data: &[u8]) {
     match Profile::decode(data) {
         Ok(profile) => {
-            assert_eq!(
-                profile.encode().as_deref(),
-                Ok(data),
-                "the only encoding of {profile:?}"
-            );
+            assert_eq!(profile.encode().as_deref(), Ok(data), "the only encoding of {profile:?}");
             assert!(!profile.to_string().is_empty());
         }
         Err(error) => assert!(!error.to_string().is_empty()),

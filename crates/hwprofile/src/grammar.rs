@@ -25,12 +25,7 @@ pub(crate) fn records(profile: &Profile) -> Vec<Record> {
     }
     for group in &profile.groups {
         out.push(Record::GroupBoundary(group.label.clone()));
-        out.extend(
-            group
-                .barriers
-                .iter()
-                .map(|&stall| Record::BarrierEntry { stall }),
-        );
+        out.extend(group.barriers.iter().map(|&stall| Record::BarrierEntry { stall }));
         out.extend(group.barrier_data.iter().copied().map(Record::BarrierData));
         out.extend(group.standard.iter().copied().map(Record::Standard));
         out.extend(group.waits.iter().copied().map(Record::Wait));
@@ -63,9 +58,7 @@ macro_rules! take {
 
 impl Stream {
     fn take(&mut self, kind: RecordType) -> Option<Record> {
-        self.records
-            .next_if(|(_, record)| record.kind() == kind)
-            .map(|(_, record)| record)
+        self.records.next_if(|(_, record)| record.kind() == kind).map(|(_, record)| record)
     }
 
     fn require(&mut self, kind: RecordType) -> Result<Record, DecodeError> {
@@ -74,16 +67,10 @@ impl Stream {
 
     fn unexpected(&mut self, expected: &'static str) -> DecodeError {
         match self.records.peek() {
-            Some((offset, record)) => DecodeError::Order {
-                offset: *offset,
-                expected,
-                found: Some(record.kind()),
-            },
-            None => DecodeError::Order {
-                offset: self.end,
-                expected,
-                found: None,
-            },
+            Some((offset, record)) => {
+                DecodeError::Order { offset: *offset, expected, found: Some(record.kind()) }
+            }
+            None => DecodeError::Order { offset: self.end, expected, found: None },
         }
     }
 
@@ -92,12 +79,9 @@ impl Stream {
         let label = take!(stream, GroupBoundary(label) => label)?;
         Some(Group {
             label,
-            barriers: std::iter::from_fn(|| take!(stream, BarrierEntry { stall } => stall))
-                .collect(),
-            barrier_data: std::iter::from_fn(|| take!(stream, BarrierData(table) => table))
-                .collect(),
-            standard: std::iter::from_fn(|| take!(stream, Standard(standard) => standard))
-                .collect(),
+            barriers: std::iter::from_fn(|| take!(stream, BarrierEntry { stall } => stall)).collect(),
+            barrier_data: std::iter::from_fn(|| take!(stream, BarrierData(table) => table)).collect(),
+            standard: std::iter::from_fn(|| take!(stream, Standard(standard) => standard)).collect(),
             waits: std::iter::from_fn(|| take!(stream, Wait(table) => table)).collect(),
             scoreboards: std::iter::from_fn(|| take!(stream, Scoreboard(table) => table)).collect(),
         })
@@ -110,10 +94,7 @@ pub(crate) fn fill(
     records: Vec<(usize, Record)>,
     end: usize,
 ) -> Result<(), DecodeError> {
-    let mut stream = Stream {
-        records: records.into_iter().peekable(),
-        end,
-    };
+    let mut stream = Stream { records: records.into_iter().peekable(), end };
     profile.barrier_table = take!(stream, BarrierHeader(table) => table);
     stream.require(RecordType::Root)?;
     if let Record::CategoryHeader(names) = stream.require(RecordType::CategoryHeader)? {

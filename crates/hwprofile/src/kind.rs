@@ -73,13 +73,9 @@ mod tests {
     #[test]
     fn the_codes_are_the_documented_characters() {
         let codes: Vec<u16> = RecordType::ALL.iter().map(|kind| kind.code()).collect();
-        let characters = [1, 23]
-            .into_iter()
-            .chain("!,-1569;<EMW".bytes().map(u16::from));
+        let characters = [1, 23].into_iter().chain("!,-1569;<EMW".bytes().map(u16::from));
         assert_eq!(codes, characters.collect::<Vec<_>>());
-        let known = (0..=u16::MAX)
-            .filter_map(RecordType::from_code)
-            .collect::<Vec<_>>();
+        let known = (0..=u16::MAX).filter_map(RecordType::from_code).collect::<Vec<_>>();
         assert_eq!(known, RecordType::ALL);
     }
 }

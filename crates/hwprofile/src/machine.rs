@@ -49,32 +49,13 @@ impl Profile {
                 Some(entry) => Some(entry.dual_issue_flags()),
                 None => pairing_is_zero(arch).then_some(0),
             };
-            profile.classes.insert(
-                class.id,
-                Class {
-                    entry,
-                    rule: convert(arch, &rule)?,
-                    dual_issue,
-                },
-            );
+            profile.classes.insert(class.id, Class { entry, rule: convert(arch, &rule)?, dual_issue });
         }
-        profile.sections = arch
-            .info()
-            .layers
-            .iter()
-            .filter_map(|layer| Text::new(&*layer.name))
-            .collect();
+        profile.sections = arch.info().layers.iter().filter_map(|layer| Text::new(&*layer.name)).collect();
         for (label, newer) in [("legacy", false), ("newer", true)] {
-            let members = profile
-                .classes
-                .iter()
-                .filter(|(id, _)| (id.get() >= FIRST_NEWER_CLASS) == newer);
+            let members = profile.classes.iter().filter(|(id, _)| (id.get() >= FIRST_NEWER_CLASS) == newer);
             let standard = members.filter_map(|(_, class)| class.standard()).collect();
-            profile.groups.push(Group {
-                label: Label::new(label),
-                standard,
-                ..Group::default()
-            });
+            profile.groups.push(Group { label: Label::new(label), standard, ..Group::default() });
         }
         Ok(profile)
     }
@@ -82,17 +63,8 @@ impl Profile {
 
 impl From<HwLatencyEntry> for LatencyEntry {
     fn from(entry: HwLatencyEntry) -> Self {
-        let HwLatencyEntry {
-            unit_id: _,
-            pipe_masks_a,
-            pipe_masks_b,
-            sched_params,
-        } = entry;
-        Self {
-            pipe_masks_a,
-            pipe_masks_b,
-            sched_params,
-        }
+        let HwLatencyEntry { unit_id: _, pipe_masks_a, pipe_masks_b, sched_params } = entry;
+        Self { pipe_masks_a, pipe_masks_b, sched_params }
     }
 }
 
@@ -102,12 +74,7 @@ fn convert(arch: Arch, rule: &DependenceRule) -> Result<Rule, ValueTooLarge> {
             return Ok(Estimate::Unknown);
         };
         let byte = |value| {
-            u8::try_from(value).map_err(|_| ValueTooLarge {
-                arch,
-                class: rule.unit_id,
-                field,
-                value,
-            })
+            u8::try_from(value).map_err(|_| ValueTooLarge { arch, class: rule.unit_id, field, value })
         };
         // A span is never empty, so it always has an estimate.
         Ok(Estimate::between(byte(span.lo())?, byte(span.hi())?).unwrap_or_default())

@@ -8,9 +8,7 @@ use serde::Serialize;
 
 use crate::DecodeError;
 use crate::bytes::{Field, Input, get, padded, put, same, zero};
-use crate::data::{
-    BarrierTable, Block, DependencyTable, Dimension, SmTable, Variant, VariantSection,
-};
+use crate::data::{BarrierTable, Block, DependencyTable, Dimension, SmTable, Variant, VariantSection};
 use crate::kind::RecordType;
 use crate::text::{Label, Text};
 
@@ -138,12 +136,8 @@ impl Record {
 
     /// The data block, empty for none.
     pub fn block(&self) -> Vec<u8> {
-        let strings = |texts: &[Text]| {
-            texts
-                .iter()
-                .flat_map(|text| [text.as_str(), "\0"])
-                .collect::<String>()
-        };
+        let strings =
+            |texts: &[Text]| texts.iter().flat_map(|text| [text.as_str(), "\0"]).collect::<String>();
         match self {
             Self::CategoryHeader(names) => strings(names).into_bytes(),
             Self::SmSpecific(table) => table.to_bytes(),
@@ -166,19 +160,13 @@ impl Record {
     fn link(&self, block_len: usize) -> Link {
         match self {
             _ if block_len == 0 => Link::None,
-            Self::BarrierHeader(_) | Self::BarrierData(_) | Self::Scoreboard(_) | Self::Wait(_) => {
-                Link::Raw
-            }
+            Self::BarrierHeader(_) | Self::BarrierData(_) | Self::Scoreboard(_) | Self::Wait(_) => Link::Raw,
             _ => Link::Growable,
         }
     }
 
     /// The record and its header in the output.
-    pub fn encode(
-        &self,
-        place: &Place,
-        block_len: usize,
-    ) -> ([u8; RECORD_SIZE], [u8; HEADER_SIZE]) {
+    pub fn encode(&self, place: &Place, block_len: usize) -> ([u8; RECORD_SIZE], [u8; HEADER_SIZE]) {
         let mut out = [0; RECORD_SIZE];
         put(&mut out, 0, 2, self.kind().code().into());
         let (aux, cost) = match self {
@@ -245,17 +233,10 @@ impl Record {
         let bytes: [u8; RECORD_SIZE] = input.array(record_at, "record")?;
         let header: [u8; HEADER_SIZE] = input.array(header_at, "block header")?;
         let code = get(&bytes, 0, 2) as u16;
-        let kind = RecordType::from_code(code).ok_or(DecodeError::RecordType {
-            offset: record_at,
-            code,
-        })?;
+        let kind = RecordType::from_code(code).ok_or(DecodeError::RecordType { offset: record_at, code })?;
         let block_at = header_at + HEADER_SIZE;
         // The root's data is the tables, not a block of its own.
-        let size = if kind == RecordType::Root {
-            0
-        } else {
-            get(&header, 8, 4) as usize
-        };
+        let size = if kind == RecordType::Root { 0 } else { get(&header, 8, 4) as usize };
         let block = input.slice(block_at, size, "data block")?;
         let record = Self::parse(kind, &bytes, record_at, block, block_at)?;
 
@@ -264,24 +245,12 @@ impl Record {
         same(record_at, &bytes, &expected, &FIELDS)?;
         let expected_block = record.block();
         if block.len() != expected_block.len() {
-            return Err(DecodeError::BlockSize {
-                offset: block_at,
-                expected: "none",
-                found: block.len(),
-            });
+            return Err(DecodeError::BlockSize { offset: block_at, expected: "none", found: block.len() });
         }
-        same(
-            block_at,
-            block,
-            &expected_block,
-            &[(0, block.len(), "data block")],
-        )?;
+        same(block_at, block, &expected_block, &[(0, block.len(), "data block")])?;
         let end = padded(block_at as u64 + size as u64);
         let padding_at = block_at + size;
-        zero(
-            padding_at,
-            input.slice(padding_at, end as usize - padding_at, "padding")?,
-        )?;
+        zero(padding_at, input.slice(padding_at, end as usize - padding_at, "padding")?)?;
         Ok((record, end))
     }
 
@@ -293,26 +262,16 @@ impl Record {
         block: &[u8],
         block_at: usize,
     ) -> Result<Self, DecodeError> {
-        let size_error = |expected| DecodeError::BlockSize {
-            offset: block_at,
-            expected,
-            found: block.len(),
-        };
+        let size_error = |expected| DecodeError::BlockSize { offset: block_at, expected, found: block.len() };
         let barrier = || block.try_into().map(Block).map_err(|_| size_error("128"));
         let dependency = || block.try_into().map(Block).map_err(|_| size_error("36"));
         let cost = get(bytes, 16, 4) as u32;
         let inline = || {
             let text = &bytes[49..64];
-            let end = text
-                .iter()
-                .position(|&byte| byte == 0)
-                .unwrap_or(text.len());
-            let text = str::from_utf8(&text[..end]).map_err(|_| DecodeError::Text {
-                offset: record_at + 49,
-            })?;
-            Label::new(text).ok_or(DecodeError::Text {
-                offset: record_at + 49,
-            })
+            let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
+            let text =
+                str::from_utf8(&text[..end]).map_err(|_| DecodeError::Text { offset: record_at + 49 })?;
+            Label::new(text).ok_or(DecodeError::Text { offset: record_at + 49 })
         };
         let is_inline = bytes[48] == 1;
         Ok(match kind {
@@ -337,12 +296,7 @@ impl Record {
                 if dimensions.is_empty() || !rest.is_empty() {
                     return Err(size_error("a positive multiple of 12"));
                 }
-                Self::Dimensions(
-                    dimensions
-                        .iter()
-                        .map(|bytes| Dimension::from_bytes(bytes))
-                        .collect(),
-                )
+                Self::Dimensions(dimensions.iter().map(|bytes| Dimension::from_bytes(bytes)).collect())
             }
             RecordType::Scoreboard => Self::Scoreboard(dependency()?),
             RecordType::Wait => Self::Wait(dependency()?),
@@ -359,10 +313,7 @@ impl Record {
                         expected: 1,
                         found: 0,
                     })?,
-                    variants: variants
-                        .iter()
-                        .map(|bytes| Variant::from_bytes(bytes))
-                        .collect(),
+                    variants: variants.iter().map(|bytes| Variant::from_bytes(bytes)).collect(),
                 })
             }
             RecordType::GroupBoundary => Self::GroupBoundary(is_inline.then(inline).transpose()?),
@@ -384,10 +335,8 @@ fn strings(block: &[u8], block_at: usize) -> Result<Vec<Text>, DecodeError> {
         .map(|piece| {
             let offset = at;
             at += piece.len();
-            let text = piece
-                .strip_suffix(&[0])
-                .and_then(|piece| str::from_utf8(piece).ok())
-                .and_then(Text::new);
+            let text =
+                piece.strip_suffix(&[0]).and_then(|piece| str::from_utf8(piece).ok()).and_then(Text::new);
             text.ok_or(DecodeError::Text { offset })
         })
         .collect()
@@ -422,36 +371,19 @@ mod tests {
     /// The document's record of class 2 on sm_80, byte for byte.
     #[test]
     fn the_worked_example() {
-        let record = Record::Standard(Standard {
-            cost_product: 17 * 4,
-            base_latency: 17,
-            dual_issue_flags: 0,
-        });
-        assert_eq!(
-            encoded(&record),
-            bytes_at(&[(0, &[23]), (16, &[68]), (20, &[17])])
-        );
+        let record =
+            Record::Standard(Standard { cost_product: 17 * 4, base_latency: 17, dual_issue_flags: 0 });
+        assert_eq!(encoded(&record), bytes_at(&[(0, &[23]), (16, &[68]), (20, &[17])]));
     }
 
     #[test]
     fn type_dependent_fields() {
         let tables = &[112, 0, 0, 0];
-        assert_eq!(
-            encoded(&Record::Root),
-            bytes_at(&[(0, &[1]), (4, tables), (32, &[64]), (40, tables)])
-        );
-        let dependency = bytes_at(&[
-            (0, &[54]),
-            (4, &[36]),
-            (16, &[0x18, 0x01]),
-            (32, &[0x20, 4]),
-            (40, &[36]),
-        ]);
+        assert_eq!(encoded(&Record::Root), bytes_at(&[(0, &[1]), (4, tables), (32, &[64]), (40, tables)]));
+        let dependency =
+            bytes_at(&[(0, &[54]), (4, &[36]), (16, &[0x18, 0x01]), (32, &[0x20, 4]), (40, &[36])]);
         assert_eq!(encoded(&Record::Wait(Block([7; 36]))), dependency);
-        assert_eq!(
-            encoded(&Record::Scoreboard(Block([7; 36])))[1..],
-            dependency[1..]
-        );
+        assert_eq!(encoded(&Record::Scoreboard(Block([7; 36])))[1..], dependency[1..]);
         assert_eq!(
             encoded(&Record::BarrierData(Block([7; 128]))),
             bytes_at(&[(0, b"M"), (4, &[128]), (32, &[0x20, 4]), (40, &[128])])
@@ -460,40 +392,18 @@ mod tests {
             encoded(&Record::BarrierHeader(Block([7; 128]))),
             bytes_at(&[(0, b"-"), (32, &[0x20, 4]), (40, &[128])])
         );
-        assert_eq!(
-            encoded(&Record::BarrierEntry { stall: 9 }),
-            bytes_at(&[(0, b"E"), (16, &[9])])
-        );
-        let names = ["base", "full"]
-            .map(|name| Text::new(name).expect("no NUL"))
-            .to_vec();
+        assert_eq!(encoded(&Record::BarrierEntry { stall: 9 }), bytes_at(&[(0, b"E"), (16, &[9])]));
+        let names = ["base", "full"].map(|name| Text::new(name).expect("no NUL")).to_vec();
         assert_eq!(
             encoded(&Record::CategoryHeader(names)),
-            bytes_at(&[
-                (0, b"!"),
-                (16, &[2]),
-                (64, &[64]),
-                (80, &[0, 4]),
-                (88, &[1])
-            ])
+            bytes_at(&[(0, b"!"), (16, &[2]), (64, &[64]), (80, &[0, 4]), (88, &[1])])
         );
-        let table = SmTable {
-            classes: vec![crate::Properties::of([1; 4]); 9],
-        };
+        let table = SmTable { classes: vec![crate::Properties::of([1; 4]); 9] };
         assert_eq!(
             encoded(&Record::SmSpecific(table)),
-            bytes_at(&[
-                (0, b","),
-                (16, &[36]),
-                (64, &[0x40, 1]),
-                (80, &[0, 4]),
-                (88, &[1])
-            ])
+            bytes_at(&[(0, b","), (16, &[36]), (64, &[0x40, 1]), (80, &[0, 4]), (88, &[1])])
         );
-        let section = VariantSection {
-            start_index: NonZeroU32::MIN,
-            variants: Vec::new(),
-        };
+        let section = VariantSection { start_index: NonZeroU32::MIN, variants: Vec::new() };
         assert_eq!(
             encoded(&Record::Variants(section)),
             bytes_at(&[(0, b";"), (16, &[1]), (20, &[3]), (24, &[0xA0, 1])])
@@ -508,15 +418,9 @@ mod tests {
             bytes_at(&[(0, b"W"), (48, b"\x01fifteen letters"), (80, &[0x30, 2])])
         );
         let long = weights("sixteen letters!");
-        assert_eq!(
-            encoded(&long),
-            bytes_at(&[(0, b"W"), (80, &[0, 4]), (88, &[1])])
-        );
+        assert_eq!(encoded(&long), bytes_at(&[(0, b"W"), (80, &[0, 4]), (88, &[1])]));
         let (_, header) = long.encode(&PLACE, long.block().len());
-        assert_eq!(
-            header[..16],
-            [0x20, 4, 0, 0, 0, 0, 0, 0, 17, 0, 0, 0, 32, 0, 0, 0]
-        );
+        assert_eq!(header[..16], [0x20, 4, 0, 0, 0, 0, 0, 0, 17, 0, 0, 0, 32, 0, 0, 0]);
         assert_eq!(header[16..], [0; 16]);
     }
 }

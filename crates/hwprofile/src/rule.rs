@@ -86,11 +86,7 @@ impl Override {
 
     /// From the record's signed value.
     pub const fn from_raw(raw: i16) -> Self {
-        if raw == Self::DEFAULT {
-            Self::Default
-        } else {
-            Self::Cycles(OverrideCycles(raw))
-        }
+        if raw == Self::DEFAULT { Self::Default } else { Self::Cycles(OverrideCycles(raw)) }
     }
 
     /// The record's signed value.
@@ -176,11 +172,7 @@ impl Rule {
         let mut out = [0; Self::SIZE];
         put(&mut out, 0, 2, unit_id.into());
         for (index, (value, (at, size, _))) in self.raw().into_iter().zip(KNOWABLE).enumerate() {
-            let absent = if matches!(index, READ_LATENCY | WRITE_LATENCY) {
-                0xFFFF
-            } else {
-                0
-            };
+            let absent = if matches!(index, READ_LATENCY | WRITE_LATENCY) { 0xFFFF } else { 0 };
             put(&mut out, at, size, value.unwrap_or(absent).into());
         }
         out
@@ -188,9 +180,7 @@ impl Rule {
 
     /// One bit per unknown field.
     pub(crate) fn unknown(&self) -> u16 {
-        self.raw().iter().enumerate().fold(0, |mask, (bit, value)| {
-            mask | u16::from(value.is_none()) << bit
-        })
+        self.raw().iter().enumerate().fold(0, |mask, (bit, value)| mask | u16::from(value.is_none()) << bit)
     }
 
     /// Lower and upper bounds of latency and throughput where they are ranges, else zeros.
@@ -220,12 +210,7 @@ impl Rule {
             (Some(exact), 0, 0) => Ok(Estimate::Exact(exact)),
             (None, 0, 0) => Ok(Estimate::Unknown),
             (None, lo, hi) if lo < hi => Ok(Estimate::Range(Range { lo, hi })),
-            _ => Err(DecodeError::Bounds {
-                offset: ranges_at + offset,
-                field: KNOWABLE[index].2,
-                lo,
-                hi,
-            }),
+            _ => Err(DecodeError::Bounds { offset: ranges_at + offset, field: KNOWABLE[index].2, lo, hi }),
         };
         let [a, b, c, d] = ranges;
         Ok(Self {
@@ -261,9 +246,8 @@ mod tests {
             issue_slots: Some(1),
         };
         let mut expected = [0; 40];
-        expected[..14].copy_from_slice(&[
-            0x02, 0, 0x01, 0x11, 0, 0x38, 0x08, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0x01,
-        ]);
+        expected[..14]
+            .copy_from_slice(&[0x02, 0, 0x01, 0x11, 0, 0x38, 0x08, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0x01]);
         assert_eq!(rule.to_bytes(2), expected);
         assert_eq!(rule.unknown(), 0);
         assert_eq!(Rule::from_parts(&expected, 0, [0; 4], 0), Ok(rule));
@@ -272,15 +256,9 @@ mod tests {
     #[test]
     fn unknown_is_not_zero() {
         let bytes = Rule::default().to_bytes(7);
-        assert_eq!(
-            &bytes[..14],
-            &[7, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0]
-        );
+        assert_eq!(&bytes[..14], &[7, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0]);
         assert_eq!(Rule::default().unknown(), 0b1_1111_1111);
-        assert_eq!(
-            Rule::from_parts(&bytes, 0x1FF, [0; 4], 0),
-            Ok(Rule::default())
-        );
+        assert_eq!(Rule::from_parts(&bytes, 0x1FF, [0; 4], 0), Ok(Rule::default()));
     }
 
     #[test]
@@ -288,15 +266,8 @@ mod tests {
         let bytes = Rule::default().to_bytes(7);
         let range = Rule::from_parts(&bytes, 0x1FF, [20, 23, 0, 0], 0).expect("a range");
         assert_eq!(range.latency.bounds(), Some((20, 23)));
-        for (unknown, ranges) in [
-            (0x1FD, [20, 23, 0, 0]),
-            (0x1FF, [23, 20, 0, 0]),
-            (0x1FF, [0, 0, 4, 4]),
-        ] {
-            assert!(matches!(
-                Rule::from_parts(&bytes, unknown, ranges, 0),
-                Err(DecodeError::Bounds { .. })
-            ));
+        for (unknown, ranges) in [(0x1FD, [20, 23, 0, 0]), (0x1FF, [23, 20, 0, 0]), (0x1FF, [0, 0, 4, 4])] {
+            assert!(matches!(Rule::from_parts(&bytes, unknown, ranges, 0), Err(DecodeError::Bounds { .. })));
         }
     }
 }

@@ -39,9 +39,7 @@ impl Label {
 
     /// `None` when `text` is too long or contains a NUL.
     pub fn new(text: impl Into<String>) -> Option<Self> {
-        Text::new(text)
-            .filter(|text| text.as_str().len() <= Self::MAX)
-            .map(Self)
+        Text::new(text).filter(|text| text.as_str().len() <= Self::MAX).map(Self)
     }
 
     /// The string.

@@ -48,10 +48,8 @@ impl Class {
     }
 }
 
-const COLUMNS: [&str; 11] = [
-    "latency", "1/rate", "cost", "b.lat", "b.rate", "read", "write", "stall", "slots", "type",
-    "dual",
-];
+const COLUMNS: [&str; 11] =
+    ["latency", "1/rate", "cost", "b.lat", "b.rate", "read", "write", "stall", "slots", "type", "dual"];
 
 impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -62,24 +60,14 @@ impl fmt::Display for Profile {
         writeln!(f, "\n\nclasses: {} (? = unknown)", self.classes.len())?;
         let row = |f: &mut fmt::Formatter<'_>, id: &str, columns: &[&str]| {
             write!(f, "{id:>6}")?;
-            columns
-                .iter()
-                .try_for_each(|column| write!(f, " {column:>7}"))?;
+            columns.iter().try_for_each(|column| write!(f, " {column:>7}"))?;
             writeln!(f)
         };
         row(f, "class", &COLUMNS)?;
         for (id, class) in &self.classes {
-            row(
-                f,
-                &id.to_string(),
-                &class.columns().each_ref().map(String::as_str),
-            )?;
+            row(f, &id.to_string(), &class.columns().each_ref().map(String::as_str))?;
         }
-        for (id, entry) in self
-            .classes
-            .iter()
-            .filter_map(|(id, class)| Some((id, class.entry?)))
-        {
+        for (id, entry) in self.classes.iter().filter_map(|(id, class)| Some((id, class.entry?))) {
             writeln!(f, "\nlatency entry of class {id}")?;
             writeln!(f, "  issue masks  {:02x?}", entry.pipe_masks_a)?;
             writeln!(f, "  pair masks   {:02x?}", entry.pipe_masks_b)?;
@@ -89,11 +77,8 @@ impl fmt::Display for Profile {
         if let Some(table) = &self.barrier_table {
             writeln!(f, "barrier table: {table}")?;
         }
-        let names: Vec<_> = self
-            .sections
-            .iter()
-            .map(|name| name.as_str().escape_debug().to_string())
-            .collect();
+        let names: Vec<_> =
+            self.sections.iter().map(|name| name.as_str().escape_debug().to_string()).collect();
         writeln!(f, "sections: {}", names.join(", "))?;
         if let Some(section) = &self.variants {
             writeln!(f, "variants from index {}:", section.start_index)?;
@@ -109,11 +94,7 @@ impl fmt::Display for Profile {
             writeln!(f, "weights: {}", text.as_str().escape_debug())?;
         }
         for d in &self.dimensions {
-            writeln!(
-                f,
-                "dimension: flags {:#x}, value {}, child {:#x}",
-                d.flags, d.value, d.child
-            )?;
+            writeln!(f, "dimension: flags {:#x}, value {}, child {:#x}", d.flags, d.value, d.child)?;
         }
         for (index, group) in self.groups.iter().enumerate() {
             write!(f, "group {index}")?;
@@ -136,34 +117,14 @@ impl fmt::Display for Profile {
                     s.cost_product, s.base_latency, s.dual_issue_flags
                 )?;
             }
-            group
-                .barriers
-                .iter()
-                .try_for_each(|stall| writeln!(f, "  barrier, stall {stall}"))?;
-            group
-                .barrier_data
-                .iter()
-                .try_for_each(|table| writeln!(f, "  barrier data {table}"))?;
-            group
-                .waits
-                .iter()
-                .try_for_each(|table| writeln!(f, "  wait {table}"))?;
-            group
-                .scoreboards
-                .iter()
-                .try_for_each(|table| writeln!(f, "  scoreboard {table}"))?;
+            group.barriers.iter().try_for_each(|stall| writeln!(f, "  barrier, stall {stall}"))?;
+            group.barrier_data.iter().try_for_each(|table| writeln!(f, "  barrier data {table}"))?;
+            group.waits.iter().try_for_each(|table| writeln!(f, "  wait {table}"))?;
+            group.scoreboards.iter().try_for_each(|table| writeln!(f, "  scoreboard {table}"))?;
         }
         for table in &self.sm_tables {
-            let bits: String = table
-                .classes
-                .iter()
-                .map(|class| format!("{:x}", class.bits()))
-                .collect();
-            writeln!(
-                f,
-                "SM-specific table of {} classes: {bits}",
-                table.classes.len()
-            )?;
+            let bits: String = table.classes.iter().map(|class| format!("{:x}", class.bits())).collect();
+            writeln!(f, "SM-specific table of {} classes: {bits}", table.classes.len())?;
         }
         Ok(())
     }

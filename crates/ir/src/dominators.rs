@@ -18,10 +18,7 @@ impl Dominators {
     pub fn new(f: &Function, cfg: &Cfg) -> Dominators {
         let mut idom = SecondaryMap::with_capacity(f.block_count());
         let Some(entry) = f.blocks().next() else {
-            return Dominators {
-                idom,
-                interval: SecondaryMap::new(),
-            };
+            return Dominators { idom, interval: SecondaryMap::new() };
         };
 
         // Depth-first numbering; `parent` is the tree of that walk.

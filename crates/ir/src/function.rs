@@ -217,10 +217,7 @@ impl Function {
     /// Adds a block behind the others.
     pub fn add_block(&mut self, name: &str) -> Block {
         let name = self.intern(name);
-        self.blocks.push(BlockData {
-            name,
-            insts: Vec::new(),
-        })
+        self.blocks.push(BlockData { name, insts: Vec::new() })
     }
 
     /// Adds a memory access, to be named by an operand.
@@ -322,13 +319,10 @@ impl Function {
     /// The memory accesses of an instruction: `(access, written)`.
     pub fn accesses(&self, inst: Inst) -> impl Iterator<Item = (&MemAccess, bool)> {
         let defs = usize::from(self.insts[inst].defs);
-        self.operands(inst)
-            .iter()
-            .enumerate()
-            .filter_map(move |(i, op)| match op {
-                Operand::Mem(mem) => Some((&self.mems[*mem], i < defs)),
-                _ => None,
-            })
+        self.operands(inst).iter().enumerate().filter_map(move |(i, op)| match op {
+            Operand::Mem(mem) => Some((&self.mems[*mem], i < defs)),
+            _ => None,
+        })
     }
 
     /// Whether what the instruction writes is certainly overwritten: a guarded or opaque write may not happen.
@@ -341,11 +335,7 @@ impl Function {
     pub fn for_each_read(&self, inst: Inst, mut visit: impl FnMut(LaneRef)) {
         let data = &self.insts[inst];
         if let Some(guard) = data.guard {
-            visit(LaneRef {
-                lane: guard.lane,
-                role: Role::Guard,
-                part: 0,
-            });
+            visit(LaneRef { lane: guard.lane, role: Role::Guard, part: 0 });
         }
         for (i, operand) in self.operands(inst).iter().enumerate() {
             let position = i as u16;
@@ -386,11 +376,7 @@ impl Function {
 
 fn visit_span(span: Span, role: Role, first_part: u8, visit: &mut impl FnMut(LaneRef)) {
     for (i, lane) in span.lanes().enumerate() {
-        visit(LaneRef {
-            lane,
-            role,
-            part: first_part.wrapping_add(i as u8),
-        });
+        visit(LaneRef { lane, role, part: first_part.wrapping_add(i as u8) });
     }
 }
 

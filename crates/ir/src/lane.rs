@@ -167,16 +167,8 @@ pub struct Span {
 impl Span {
     /// `lanes` lanes from `first` on, if there are that many in its class.
     pub const fn new(first: Lane, lanes: u8) -> Option<Span> {
-        let limit = if first.is_virtual() {
-            Lane::MAX_VIRTUAL + 1
-        } else {
-            first.class().physical_lanes()
-        };
-        if lanes == 0 || first.index() + lanes as u32 > limit {
-            None
-        } else {
-            Some(Span { first, lanes })
-        }
+        let limit = if first.is_virtual() { Lane::MAX_VIRTUAL + 1 } else { first.class().physical_lanes() };
+        if lanes == 0 || first.index() + lanes as u32 > limit { None } else { Some(Span { first, lanes }) }
     }
 
     /// The first lane.
@@ -209,21 +201,14 @@ impl Span {
 
 impl From<Lane> for Span {
     fn from(lane: Lane) -> Span {
-        Span {
-            first: lane,
-            lanes: 1,
-        }
+        Span { first: lane, lanes: 1 }
     }
 }
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.first)?;
-        if self.lanes > 1 {
-            write!(f, ":{}", self.lanes)
-        } else {
-            Ok(())
-        }
+        if self.lanes > 1 { write!(f, ":{}", self.lanes) } else { Ok(()) }
     }
 }
 
@@ -242,10 +227,7 @@ mod tests {
         for class in RegClass::ALL {
             for index in [0, 1, 3] {
                 let p = Lane::physical(class, index).unwrap();
-                assert_eq!(
-                    (p.class(), p.is_virtual(), p.index()),
-                    (class, false, index)
-                );
+                assert_eq!((p.class(), p.is_virtual(), p.index()), (class, false, index));
                 let v = Lane::virt(class, index).unwrap();
                 assert_eq!((v.class(), v.is_virtual(), v.index()), (class, true, index));
             }
@@ -258,10 +240,7 @@ mod tests {
     fn spans_stay_inside_their_class() {
         let r254 = Lane::physical(RegClass::Gpr, 254).unwrap();
         assert!(Span::new(r254, 1).is_some());
-        assert!(
-            Span::new(r254, 2).is_none(),
-            "R255 is the zero register, not a lane"
-        );
+        assert!(Span::new(r254, 2).is_none(), "R255 is the zero register, not a lane");
         assert!(Span::new(r254, 0).is_none());
         let last = Lane::virt(RegClass::Gpr, Lane::MAX_VIRTUAL).unwrap();
         assert!(Span::new(last, 2).is_none());

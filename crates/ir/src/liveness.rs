@@ -13,9 +13,7 @@ use thiserror::Error;
 
 /// The sets would not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error(
-    "liveness of {lanes} registers over {blocks} blocks would take {bytes} bytes, more than {limit}"
-)]
+#[error("liveness of {lanes} registers over {blocks} blocks would take {bytes} bytes, more than {limit}")]
 pub struct TooLarge {
     /// Lanes that live across blocks.
     pub lanes: usize,
@@ -40,12 +38,14 @@ impl Liveness {
     pub const LIMIT: usize = 1 << 30;
 
     /// Solves the data flow. A guarded write does not kill.
+    ///
+    /// Reads are those that instructions list. What a call, an opaque instruction or the caller behind a return may
+    /// read besides is not counted: enough for register pressure, not for removing a write.
     pub fn new(f: &Function, cfg: &Cfg) -> Result<Liveness, TooLarge> {
         // Pass 1: lanes read before a killing write in their block.
         let mut numbers: FxHashMap<Lane, u32> = FxHashMap::default();
         let mut lanes = Vec::new();
-        let mut exposed: SecondaryMap<Block, Vec<u32>> =
-            SecondaryMap::with_capacity(f.block_count());
+        let mut exposed: SecondaryMap<Block, Vec<u32>> = SecondaryMap::with_capacity(f.block_count());
         let mut killed = FxHashSet::default();
         for block in f.blocks() {
             killed.clear();
@@ -69,23 +69,14 @@ impl Liveness {
         // Pass 2: what each block kills, of those lanes.
         let size = lanes.len();
         let (blocks, limit) = (f.block_count(), Self::LIMIT);
-        let bytes = blocks
-            .saturating_mul(size.div_ceil(64))
-            .saturating_mul(3 * 8);
+        let bytes = blocks.saturating_mul(size.div_ceil(64)).saturating_mul(3 * 8);
         if bytes > limit {
-            return Err(TooLarge {
-                lanes: size,
-                blocks,
-                bytes,
-                limit,
-            });
+            return Err(TooLarge { lanes: size, blocks, bytes, limit });
         }
         let empty = FixedBitSet::with_capacity(size);
         let mut kills: SecondaryMap<Block, FixedBitSet> = SecondaryMap::with_default(empty.clone());
-        let mut live_in: SecondaryMap<Block, FixedBitSet> =
-            SecondaryMap::with_default(empty.clone());
-        let mut live_out: SecondaryMap<Block, FixedBitSet> =
-            SecondaryMap::with_default(empty.clone());
+        let mut live_in: SecondaryMap<Block, FixedBitSet> = SecondaryMap::with_default(empty.clone());
+        let mut live_out: SecondaryMap<Block, FixedBitSet> = SecondaryMap::with_default(empty.clone());
         for block in f.blocks() {
             for &inst in f.block_insts(block) {
                 if f.kills(inst) {
@@ -126,11 +117,7 @@ impl Liveness {
                 }
             }
         }
-        Ok(Liveness {
-            lanes,
-            live_in,
-            live_out,
-        })
+        Ok(Liveness { lanes, live_in, live_out })
     }
 
     /// Lanes live on entry to a block.

@@ -58,31 +58,19 @@ impl Loops {
         }
         for id in found.loops.keys().rev() {
             // Parents come later in the list, so their depth is known when walking backwards.
-            found.loops[id].depth = found.loops[id]
-                .parent
-                .map_or(1, |p| found.loops[p].depth + 1);
+            found.loops[id].depth = found.loops[id].parent.map_or(1, |p| found.loops[p].depth + 1);
         }
         found
     }
 
     fn grow(&mut self, cfg: &Cfg, header: Block, latches: Vec<Block>) {
         let mut work = latches.clone();
-        let id = self.loops.push(LoopData {
-            header,
-            latches,
-            parent: None,
-            depth: 0,
-        });
+        let id = self.loops.push(LoopData { header, latches, parent: None, depth: 0 });
         self.claim(header, id);
         while let Some(block) = work.pop() {
             // Of a finished inner loop only its header's predecessors matter.
             if let Some(entered) = self.claim(block, id) {
-                work.extend(
-                    cfg.preds(entered)
-                        .iter()
-                        .copied()
-                        .filter(|&p| cfg.is_reachable(p)),
-                );
+                work.extend(cfg.preds(entered).iter().copied().filter(|&p| cfg.is_reachable(p)));
             }
         }
     }

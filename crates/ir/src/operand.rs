@@ -119,6 +119,12 @@ impl Space {
         Space::ALL.into_iter().find(|s| s.name() == name)
     }
 
+    /// Whether offsets and widths count bytes of one flat memory. Surfaces and textures have coordinates, tensor memory
+    /// has rows and columns.
+    pub const fn is_byte_addressed(self) -> bool {
+        !matches!(self, Space::Texture | Space::Surface | Space::Tensor)
+    }
+
     /// Whether nothing in a running kernel writes the space, as far as loads from it can tell.
     pub const fn is_read_only(self) -> bool {
         matches!(self, Space::Const | Space::Texture)

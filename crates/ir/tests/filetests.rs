@@ -12,10 +12,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    sassafras_testkit::filetest::main(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests"),
-        run,
-    )
+    sassafras_testkit::filetest::main(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests"), run)
 }
 
 fn run(directive: &str, source: &str) -> Result<String> {
@@ -36,13 +33,7 @@ fn run(directive: &str, source: &str) -> Result<String> {
     for f in &module.functions {
         let cfg = Cfg::new(f);
         let name = |b: Block| f.block_name(b).to_owned();
-        let names = |blocks: &[Block]| {
-            blocks
-                .iter()
-                .map(|&b| name(b))
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
+        let names = |blocks: &[Block]| blocks.iter().map(|&b| name(b)).collect::<Vec<_>>().join(" ");
         match directive {
             "verify" => match verify::verify(f) {
                 Ok(()) => writeln!(out, "ok")?,
@@ -52,12 +43,7 @@ fn run(directive: &str, source: &str) -> Result<String> {
                 let doms = Dominators::new(f, &cfg);
                 for b in f.blocks() {
                     let idom = doms.idom(b).map_or("-".to_owned(), name);
-                    writeln!(
-                        out,
-                        "{}: succs [{}] idom {idom}",
-                        name(b),
-                        names(cfg.succs(b))
-                    )?;
+                    writeln!(out, "{}: succs [{}] idom {idom}", name(b), names(cfg.succs(b)))?;
                 }
             }
             "loops" => {
@@ -98,18 +84,11 @@ fn run(directive: &str, source: &str) -> Result<String> {
 fn list(lanes: impl Iterator<Item = sassafras_ir::Lane>) -> String {
     let mut lanes: Vec<_> = lanes.collect();
     lanes.sort();
-    lanes
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(" ")
+    lanes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
 fn peaks(f: &Function, live: &Liveness) -> String {
     let peak = pressure::peak(f, live);
-    let parts: Vec<String> = RegClass::ALL
-        .iter()
-        .map(|&c| format!("{}={}", c.prefix(), peak[c]))
-        .collect();
+    let parts: Vec<String> = RegClass::ALL.iter().map(|&c| format!("{}={}", c.prefix(), peak[c])).collect();
     parts.join(" ")
 }

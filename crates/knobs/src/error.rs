@@ -62,10 +62,7 @@ impl fmt::Display for Hint {
             Self::None => f.write_str("; `sassafras knobs` lists them"),
             Self::Similar(name) => write!(f, "; did you mean `{name}`?"),
             Self::Family(prefix) => {
-                write!(
-                    f,
-                    "; the documents mention the {prefix}* family without naming its members"
-                )
+                write!(f, "; the documents mention the {prefix}* family without naming its members")
             }
         }
     }
@@ -135,11 +132,7 @@ pub enum FileError {
 /// Cuts user text for a message, so that a message stays one line of bounded length.
 pub(crate) fn shorten(text: &str) -> String {
     const LIMIT: usize = 60;
-    let mut short: String = text
-        .chars()
-        .take(LIMIT)
-        .flat_map(char::escape_debug)
-        .collect();
+    let mut short: String = text.chars().take(LIMIT).flat_map(char::escape_debug).collect();
     if text.chars().nth(LIMIT).is_some() {
         short.push('…');
     }
@@ -163,10 +156,7 @@ mod tests {
         assert_eq!(place(3), (2, 1), "inside a character");
         assert_eq!(place(4), (2, 2));
         assert_eq!(place(usize::MAX), (3, 1));
-        assert_eq!(
-            Place::of_offset("f.toml", text, 4).to_string(),
-            "f.toml:2:2"
-        );
+        assert_eq!(Place::of_offset("f.toml", text, 4).to_string(), "f.toml:2:2");
     }
 
     #[test]

@@ -33,12 +33,7 @@ impl KnobSet {
         let mut taken: BTreeMap<usize, (Value, usize)> = BTreeMap::new();
         for (key, value) in settings(root.get_ref()) {
             let at_key = key.span().start;
-            let at = |offset| {
-                move |error| FileError::Setting {
-                    place: place(offset),
-                    error,
-                }
-            };
+            let at = |offset| move |error| FileError::Setting { place: place(offset), error };
             let (index, knob) = registry().resolve(key.get_ref()).map_err(at(at_key))?;
             let value = typed(value.get_ref())
                 .map_err(|found| mismatch(knob, found))
@@ -52,16 +47,12 @@ impl KnobSet {
                 });
             }
         }
-        self.explicit
-            .extend(taken.into_iter().map(|(index, (value, _))| (index, value)));
+        self.explicit.extend(taken.into_iter().map(|(index, (value, _))| (index, value)));
         Ok(())
     }
 }
 
-type Entry<'a, 'i> = (
-    &'a Spanned<std::borrow::Cow<'i, str>>,
-    &'a Spanned<DeValue<'i>>,
-);
+type Entry<'a, 'i> = (&'a Spanned<std::borrow::Cow<'i, str>>, &'a Spanned<DeValue<'i>>);
 
 /// All settings in the order of the file, so that the first error reported is the first in it.
 fn settings<'a, 'i>(root: &'a DeTable<'i>) -> Vec<Entry<'a, 'i>> {
@@ -84,11 +75,7 @@ fn typed(value: &DeValue<'_>) -> Result<Value, String> {
         DeValue::Integer(value) => i64::from_str_radix(value.as_str(), value.radix())
             .map(Value::Int)
             .map_err(|_| quoted(value.as_str())),
-        DeValue::Float(value) => value
-            .as_str()
-            .parse()
-            .map(Value::Float)
-            .map_err(|_| quoted(value.as_str())),
+        DeValue::Float(value) => value.as_str().parse().map(Value::Float).map_err(|_| quoted(value.as_str())),
         DeValue::String(value) => Ok(Value::from(&**value)),
         DeValue::Array(_) => Err("an array".to_owned()),
         DeValue::Table(_) => Err("a table".to_owned()),

@@ -16,10 +16,7 @@ pub struct Key<T> {
 
 impl<T> Key<T> {
     const fn new(name: &'static str) -> Self {
-        Self {
-            name,
-            value: PhantomData,
-        }
+        Self { name, value: PhantomData }
     }
 
     /// Name of the knob.
@@ -100,15 +97,9 @@ mod tests {
     fn keys_and_consumers_agree() {
         let keys: BTreeSet<&str> = ALL.iter().map(|&(name, _)| name).collect();
         assert_eq!(keys.len(), ALL.len(), "a knob has two keys");
-        let read: BTreeSet<&str> = registry()
-            .iter()
-            .filter(|knob| !knob.used_by.is_empty())
-            .map(|knob| &*knob.name)
-            .collect();
-        assert_eq!(
-            keys, read,
-            "keys on the left, rows with a consumer on the right"
-        );
+        let read: BTreeSet<&str> =
+            registry().iter().filter(|knob| !knob.used_by.is_empty()).map(|knob| &*knob.name).collect();
+        assert_eq!(keys, read, "keys on the left, rows with a consumer on the right");
     }
 
     #[test]

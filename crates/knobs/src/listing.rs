@@ -7,15 +7,7 @@ use crate::registry::Registry;
 use crate::value::{Range, Value};
 
 /// Column titles of [`Registry::rows`].
-pub const TABLE_HEADER: [&str; 7] = [
-    "name",
-    "alias",
-    "type",
-    "default",
-    "range",
-    "documents",
-    "used by",
-];
+pub const TABLE_HEADER: [&str; 7] = ["name", "alias", "type", "default", "range", "documents", "used by"];
 
 /// The table as JSON shows it.
 #[derive(Clone, Debug, Serialize)]
@@ -97,19 +89,9 @@ impl Registry {
                 knob.name.clone(),
                 knob.alias.clone().unwrap_or_default(),
                 knob.kind.type_name().to_owned(),
-                knob.default
-                    .value()
-                    .map(Value::to_string)
-                    .unwrap_or_default(),
-                knob.kind
-                    .range()
-                    .map(|range| range.to_string())
-                    .unwrap_or_default(),
-                knob.seeds
-                    .iter()
-                    .map(|document| document.id())
-                    .collect::<Vec<_>>()
-                    .join(", "),
+                knob.default.value().map(Value::to_string).unwrap_or_default(),
+                knob.kind.range().map(|range| range.to_string()).unwrap_or_default(),
+                knob.seeds.iter().map(|document| document.id()).collect::<Vec<_>>().join(", "),
                 knob.used_by.join(", "),
             ]
         })

@@ -33,15 +33,9 @@ impl Registry {
         let by_name = knobs
             .iter()
             .enumerate()
-            .flat_map(|(index, knob)| {
-                spellings(knob).map(move |spelling| (spelling.to_owned(), index))
-            })
+            .flat_map(|(index, knob)| spellings(knob).map(move |spelling| (spelling.to_owned(), index)))
             .collect();
-        Ok(Self {
-            knobs,
-            families,
-            by_name,
-        })
+        Ok(Self { knobs, families, by_name })
     }
 
     /// All knobs, by document and then by name.
@@ -66,17 +60,12 @@ impl Registry {
 
     /// Position in the table and knob.
     pub(crate) fn lookup(&self, name: &str) -> Option<(usize, &Knob)> {
-        self.by_name
-            .get(name)
-            .map(|&index| (index, &self.knobs[index]))
+        self.by_name.get(name).map(|&index| (index, &self.knobs[index]))
     }
 
     /// Like [`lookup`](Self::lookup), with the error of [`require`](Self::require).
     pub(crate) fn resolve(&self, name: &str) -> Result<(usize, &Knob), SettingError> {
-        self.lookup(name).ok_or_else(|| SettingError::Unknown {
-            name: shorten(name),
-            hint: self.hint(name),
-        })
+        self.lookup(name).ok_or_else(|| SettingError::Unknown { name: shorten(name), hint: self.hint(name) })
     }
 
     /// The knob at a position that [`lookup`](Self::lookup) gave.
@@ -85,11 +74,7 @@ impl Registry {
     }
 
     fn hint(&self, name: &str) -> Hint {
-        if let Some(family) = self
-            .families
-            .iter()
-            .find(|family| name.starts_with(&family.prefix))
-        {
+        if let Some(family) = self.families.iter().find(|family| name.starts_with(&family.prefix)) {
             return Hint::Family(family.prefix.clone());
         }
         // Names before aliases, so that a tie suggests the name.

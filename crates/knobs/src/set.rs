@@ -58,24 +58,15 @@ impl KnobSet {
             .split_once('=')
             .map(|(name, text)| (name.trim(), text))
             .filter(|(name, _)| !name.is_empty())
-            .ok_or_else(|| SettingError::Malformed {
-                text: shorten(assignment),
-            })?;
+            .ok_or_else(|| SettingError::Malformed { text: shorten(assignment) })?;
         let (index, knob) = registry().resolve(name)?;
-        let value = knob
-            .kind
-            .parse(text)
-            .map_err(|reject| refused(knob, reject, text.trim()))?;
+        let value = knob.kind.parse(text).map_err(|reject| refused(knob, reject, text.trim()))?;
         self.explicit.insert(index, value);
         Ok(knob)
     }
 
     /// Sets a knob, by name or alias, to a typed value. Returns the knob.
-    pub fn set(
-        &mut self,
-        name: &str,
-        value: impl Into<Value>,
-    ) -> Result<&'static Knob, SettingError> {
+    pub fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<&'static Knob, SettingError> {
         let (index, knob) = registry().resolve(name)?;
         self.explicit.insert(index, admit(knob, value.into())?);
         Ok(knob)
@@ -109,25 +100,19 @@ impl KnobSet {
 
     /// Everything set, in the order of the table.
     pub fn iter(&self) -> impl Iterator<Item = (&'static Knob, &Value)> {
-        self.explicit
-            .iter()
-            .map(|(&index, value)| (registry().at(index), value))
+        self.explicit.iter().map(|(&index, value)| (registry().at(index), value))
     }
 
     /// Knobs that are set although nothing reads them, for a warning: such a setting has no effect.
     pub fn unused(&self) -> impl Iterator<Item = &'static Knob> {
-        self.iter()
-            .map(|(knob, _)| knob)
-            .filter(|knob| knob.used_by.is_empty())
+        self.iter().map(|(knob, _)| knob).filter(|knob| knob.used_by.is_empty())
     }
 }
 
 /// The value as the knob takes it, or the error for the user.
 pub(crate) fn admit(knob: &Knob, value: Value) -> Result<Value, SettingError> {
     let shown = value.to_string();
-    knob.kind
-        .admit(value)
-        .map_err(|reject| refused(knob, reject, &shown))
+    knob.kind.admit(value).map_err(|reject| refused(knob, reject, &shown))
 }
 
 fn refused(knob: &Knob, reject: Reject, value: &str) -> SettingError {

@@ -17,11 +17,7 @@ pub(crate) enum TableError {
     #[error("knob `{knob}`: {problem}")]
     Row { knob: String, problem: &'static str },
     #[error("`{spelling}` is used by both `{first}` and `{second}`")]
-    Repeated {
-        spelling: String,
-        first: String,
-        second: String,
-    },
+    Repeated { spelling: String, first: String, second: String },
     #[error("knob `{knob}` is out of order: documents first, then names")]
     Order { knob: String },
 }
@@ -79,16 +75,8 @@ struct RawFamily {
 
 pub(crate) fn parse(text: &str) -> Result<(Vec<Knob>, Vec<Family>), TableError> {
     let raw: RawTable = toml::from_str(text)?;
-    let families = raw
-        .family
-        .into_iter()
-        .map(RawFamily::check)
-        .collect::<Result<_, _>>()?;
-    let knobs = raw
-        .knob
-        .into_iter()
-        .map(RawKnob::check)
-        .collect::<Result<Vec<_>, _>>()?;
+    let families = raw.family.into_iter().map(RawFamily::check).collect::<Result<_, _>>()?;
+    let knobs = raw.knob.into_iter().map(RawKnob::check).collect::<Result<Vec<_>, _>>()?;
     check_spellings(&knobs)?;
     check_order(&knobs)?;
     Ok((knobs, families))
@@ -114,9 +102,7 @@ fn check_spellings(knobs: &[Knob]) -> Result<(), TableError> {
 fn check_order(knobs: &[Knob]) -> Result<(), TableError> {
     let key = |knob: &Knob| (knob.seeds[0], knob.name.clone());
     match knobs.windows(2).find(|pair| key(&pair[0]) > key(&pair[1])) {
-        Some(pair) => Err(TableError::Order {
-            knob: pair[1].name.clone(),
-        }),
+        Some(pair) => Err(TableError::Order { knob: pair[1].name.clone() }),
         None => Ok(()),
     }
 }
@@ -124,10 +110,7 @@ fn check_order(knobs: &[Knob]) -> Result<(), TableError> {
 impl RawKnob {
     fn check(self) -> Result<Knob, TableError> {
         let name = self.name.clone();
-        self.check_fields().map_err(|problem| TableError::Row {
-            knob: name,
-            problem,
-        })
+        self.check_fields().map_err(|problem| TableError::Row { knob: name, problem })
     }
 
     fn check_fields(self) -> Result<Knob, &'static str> {
@@ -168,22 +151,12 @@ impl RawKnob {
 
 impl RawFamily {
     fn check(self) -> Result<Family, TableError> {
-        let row = |problem| TableError::Row {
-            knob: self.prefix.clone(),
-            problem,
-        };
+        let row = |problem| TableError::Row { knob: self.prefix.clone(), problem };
         if !is_word(&self.prefix) {
-            return Err(row(
-                "the prefix is not a word of letters, digits and dashes",
-            ));
+            return Err(row("the prefix is not a word of letters, digits and dashes"));
         }
         check_prose(&self.meaning, &self.seed).map_err(row)?;
-        Ok(Family {
-            prefix: self.prefix,
-            members: self.members,
-            seeds: self.seed,
-            meaning: self.meaning,
-        })
+        Ok(Family { prefix: self.prefix, members: self.members, seeds: self.seed, meaning: self.meaning })
     }
 }
 
@@ -224,21 +197,10 @@ fn bounds<T: PartialOrd>(
 ) -> Result<Bounds<T>, &'static str> {
     let bound = |raw: Option<toml::Value>| match raw {
         None => Ok(None),
-        Some(raw) => from_toml(raw)
-            .as_ref()
-            .and_then(&read)
-            .map(Some)
-            .ok_or("a bound is of another type"),
+        Some(raw) => from_toml(raw).as_ref().and_then(&read).map(Some).ok_or("a bound is of another type"),
     };
-    let bounds = Bounds {
-        min: bound(min)?,
-        max: bound(max)?,
-    };
-    if bounds.is_empty() {
-        Err("the range is empty")
-    } else {
-        Ok(bounds)
-    }
+    let bounds = Bounds { min: bound(min)?, max: bound(max)? };
+    if bounds.is_empty() { Err("the range is empty") } else { Ok(bounds) }
 }
 
 fn from_toml(raw: toml::Value) -> Option<Value> {
@@ -252,18 +214,12 @@ fn from_toml(raw: toml::Value) -> Option<Value> {
 }
 
 fn is_word(text: &str) -> bool {
-    !text.is_empty()
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 fn is_kebab_case(text: &str) -> bool {
     text.split('-').all(|part| {
-        !part.is_empty()
-            && part
-                .bytes()
-                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
     })
 }
 
@@ -310,18 +266,9 @@ meaning = "Many of them."
     fn a_good_table_passes() {
         let (knobs, families) = parse(GOOD).unwrap();
         assert_eq!((knobs.len(), families.len()), (3, 1));
-        assert_eq!(
-            knobs[0].kind,
-            Kind::Int(Bounds {
-                min: Some(0),
-                max: Some(9)
-            })
-        );
+        assert_eq!(knobs[0].kind, Kind::Int(Bounds { min: Some(0), max: Some(9) }));
         assert_eq!(knobs[0].default, DefaultValue::Known(Value::Int(3)));
-        assert_eq!(
-            knobs[0].seeds,
-            [Document::ListSchedulers, Document::PtxasExtras]
-        );
+        assert_eq!(knobs[0].seeds, [Document::ListSchedulers, Document::PtxasExtras]);
     }
 
     #[test]
@@ -335,62 +282,26 @@ meaning = "Many of them."
             ("Limit-Alias", "limit alias", "alias"),
             ("Limit-Alias", "limit", "used by both"),
             ("type = \"int\"", "type = \"integer\"", "unknown variant"),
-            (
-                "type = \"bool\"",
-                "type = \"float\"\nrange = { min = 1 }",
-                "bound",
-            ),
-            (
-                "type = \"bool\"",
-                "type = \"bool\"\nrange = { min = 0 }",
-                "range",
-            ),
-            (
-                "type = \"bool\"",
-                "type = \"string\"\nrange = { max = 0 }",
-                "range",
-            ),
-            (
-                "type = \"bool\"",
-                "type = \"bool\"\nunit = \"cycles\"",
-                "unit",
-            ),
+            ("type = \"bool\"", "type = \"float\"\nrange = { min = 1 }", "bound"),
+            ("type = \"bool\"", "type = \"bool\"\nrange = { min = 0 }", "range"),
+            ("type = \"bool\"", "type = \"string\"\nrange = { max = 0 }", "range"),
+            ("type = \"bool\"", "type = \"bool\"\nunit = \"cycles\"", "unit"),
             ("default = 3", "default = 10", "out of range"),
             ("default = 3", "default = 3.0", "another type"),
             ("default = 3", "default = [3]", "another type"),
             ("default = 3", "", "needs a default"),
-            (
-                "default = 3",
-                "default = 3\ndefault_unknown = \"not stated\"",
-                "needs a default",
-            ),
-            (
-                "default_unknown = \"not stated\"",
-                "default_unknown = \" \"",
-                "needs a default",
-            ),
+            ("default = 3", "default = 3\ndefault_unknown = \"not stated\"", "needs a default"),
+            ("default_unknown = \"not stated\"", "default_unknown = \" \"", "needs a default"),
             ("default = \"none\"", "default = \"some\"", "out of range"),
             ("min = 0", "min = 10", "empty"),
             ("min = 0", "min = false", "bound"),
             ("min = 0", "minimum = 0", "unknown field"),
             ("min = 0, max = 9", "values = [\"3\", \"4\"]", "range"),
             ("values = [\"none\", \"all\"]", "min = 0", "range"),
-            (
-                "values = [\"none\", \"all\"]",
-                "values = [\"none\"]",
-                "range",
-            ),
+            ("values = [\"none\", \"all\"]", "values = [\"none\"]", "range"),
             ("range = { values = [\"none\", \"all\"] }", "", "range"),
-            (
-                "\"ptxas-extras\"]",
-                "\"sixth-document\"]",
-                "unknown variant",
-            ),
-            (
-                "[\"list-schedulers\", \"ptxas-extras\"]",
-                "[]",
-                "no document",
-            ),
+            ("\"ptxas-extras\"]", "\"sixth-document\"]", "unknown variant"),
+            ("[\"list-schedulers\", \"ptxas-extras\"]", "[]", "no document"),
             (
                 "[\"list-schedulers\", \"ptxas-extras\"]",
                 "[\"ptxas-extras\", \"list-schedulers\"]",
@@ -401,18 +312,10 @@ meaning = "Many of them."
                 "[\"list-schedulers\", \"list-schedulers\"]",
                 "repeated",
             ),
-            (
-                "seed = [\"cicc-pipeliner\"]\nmeaning = \"Many",
-                "seed = []\nmeaning = \"Many",
-                "no document",
-            ),
+            ("seed = [\"cicc-pipeliner\"]\nmeaning = \"Many", "seed = []\nmeaning = \"Many", "no document"),
             ("meaning = \"A limit.\"", "", "missing field"),
             ("meaning = \"A limit.\"", "meaning = \"\"", "sentence"),
-            (
-                "meaning = \"Many of them.\"",
-                "meaning = \"many\"",
-                "sentence",
-            ),
+            ("meaning = \"Many of them.\"", "meaning = \"many\"", "sentence"),
             ("used_by = [\"model\"]", "", "missing field"),
             ("used_by = [\"model\"]", "used_by = [\"\"]", "consumer"),
             ("prefix = \"Many\"", "prefix = \"\"", "prefix"),
@@ -420,9 +323,7 @@ meaning = "Many of them."
         ];
         for (from, to, expected) in faults {
             assert!(GOOD.contains(from), "{from}");
-            let message = parse(&GOOD.replacen(from, to, 1))
-                .expect_err(to)
-                .to_string();
+            let message = parse(&GOOD.replacen(from, to, 1)).expect_err(to).to_string();
             assert!(message.contains(expected), "{from} -> {to}: {message}");
         }
     }

@@ -107,8 +107,7 @@ pub struct Bounds<T> {
 impl<T: PartialOrd> Bounds<T> {
     /// Whether `value` lies within.
     pub fn contains(&self, value: &T) -> bool {
-        self.min.as_ref().is_none_or(|min| value >= min)
-            && self.max.as_ref().is_none_or(|max| value <= max)
+        self.min.as_ref().is_none_or(|min| value >= min) && self.max.as_ref().is_none_or(|max| value <= max)
     }
 
     /// Whether no value at all lies within.
@@ -198,17 +197,11 @@ impl Kind {
         let in_range = match (self, &value) {
             (Self::Bool, Value::Bool(_)) | (Self::Text, Value::Text(_)) => true,
             (Self::Int(bounds), Value::Int(value)) => bounds.contains(value),
-            (Self::Float(bounds), Value::Float(value)) if value.is_finite() => {
-                bounds.contains(value)
-            }
+            (Self::Float(bounds), Value::Float(value)) if value.is_finite() => bounds.contains(value),
             (Self::Enum(words), Value::Text(value)) => words.contains(value),
             _ => return Err(Reject::Type),
         };
-        if in_range {
-            Ok(value)
-        } else {
-            Err(Reject::Range)
-        }
+        if in_range { Ok(value) } else { Err(Reject::Range) }
     }
 
     /// Reads a value from the text of a command-line assignment.
@@ -265,10 +258,7 @@ impl fmt::Display for Range<'_> {
 
 impl Serialize for Range<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        fn bounds<T: Serialize, M: SerializeMap>(
-            map: &mut M,
-            bounds: &Bounds<T>,
-        ) -> Result<(), M::Error> {
+        fn bounds<T: Serialize, M: SerializeMap>(map: &mut M, bounds: &Bounds<T>) -> Result<(), M::Error> {
             if let Some(min) = &bounds.min {
                 map.serialize_entry("min", min)?;
             }
@@ -291,10 +281,7 @@ impl Serialize for Range<'_> {
 mod tests {
     use super::*;
 
-    const BYTE: Kind = Kind::Int(Bounds {
-        min: Some(0),
-        max: Some(255),
-    });
+    const BYTE: Kind = Kind::Int(Bounds { min: Some(0), max: Some(255) });
 
     #[test]
     fn integers_are_decimal_or_hexadecimal() {
@@ -302,25 +289,14 @@ mod tests {
         assert_eq!(BYTE.parse("255"), Ok(Value::Int(255)));
         assert_eq!(BYTE.parse("256"), Err(Reject::Range));
         assert_eq!(BYTE.parse("-1"), Err(Reject::Range));
-        for text in [
-            "",
-            "0x",
-            "0x-5",
-            "0x+5",
-            "1.0",
-            "six",
-            "99999999999999999999",
-        ] {
+        for text in ["", "0x", "0x-5", "0x+5", "1.0", "six", "99999999999999999999"] {
             assert_eq!(BYTE.parse(text), Err(Reject::Type), "{text}");
         }
     }
 
     #[test]
     fn floats_are_finite() {
-        let ratio = Kind::Float(Bounds {
-            min: Some(0.0),
-            max: None,
-        });
+        let ratio = Kind::Float(Bounds { min: Some(0.0), max: None });
         assert_eq!(ratio.parse("0.045"), Ok(Value::Float(0.045)));
         assert_eq!(ratio.admit(Value::Int(2)), Ok(Value::Float(2.0)));
         assert_eq!(ratio.parse("-0.5"), Err(Reject::Range));
@@ -359,17 +335,8 @@ mod tests {
         assert_eq!(words.range().unwrap().to_string(), "one of none, all");
         assert_eq!(json(&words), r#"{"values":["none","all"]}"#);
         assert_eq!(json(&Kind::Bool), "null");
-        assert_eq!(
-            json(&Kind::Int(Bounds {
-                min: None,
-                max: None
-            })),
-            "null"
-        );
-        let at_most = Kind::Float(Bounds {
-            min: None,
-            max: Some(1.5),
-        });
+        assert_eq!(json(&Kind::Int(Bounds { min: None, max: None })), "null");
+        let at_most = Kind::Float(Bounds { min: None, max: Some(1.5) });
         assert_eq!(at_most.range().unwrap().to_string(), "at most 1.5");
         assert_eq!(json(&at_most), r#"{"max":1.5}"#);
     }

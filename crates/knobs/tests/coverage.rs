@@ -139,13 +139,8 @@ fn names(document: Document) -> &'static [&'static str] {
 fn every_name_is_registered_under_its_document() {
     for document in Document::ALL {
         for name in names(document) {
-            let knob = registry()
-                .find(name)
-                .unwrap_or_else(|| panic!("{name} of {document} is missing"));
-            assert!(
-                knob.seeds.contains(&document),
-                "{name} does not cite {document}"
-            );
+            let knob = registry().find(name).unwrap_or_else(|| panic!("{name} of {document} is missing"));
+            assert!(knob.seeds.contains(&document), "{name} does not cite {document}");
         }
     }
 }
@@ -167,15 +162,9 @@ fn every_row_is_named_by_the_documents_it_cites() {
 
 #[test]
 fn families_are_registered() {
-    let families: BTreeSet<(&str, Option<u32>)> = registry()
-        .families()
-        .iter()
-        .map(|family| (&*family.prefix, family.members))
-        .collect();
-    assert_eq!(
-        families,
-        BTreeSet::from([("AdvancedSB", None), ("GemmPipeliner", Some(8))])
-    );
+    let families: BTreeSet<(&str, Option<u32>)> =
+        registry().families().iter().map(|family| (&*family.prefix, family.members)).collect();
+    assert_eq!(families, BTreeSet::from([("AdvancedSB", None), ("GemmPipeliner", Some(8))]));
 }
 
 /// The printed defaults, against a table row that was edited by accident.
@@ -210,12 +199,7 @@ fn documented_defaults() {
         ("usedessa", "2"),
     ];
     for (name, default) in expected {
-        let known = registry()
-            .find(name)
-            .unwrap()
-            .default
-            .value()
-            .map(ToString::to_string);
+        let known = registry().find(name).unwrap().default.value().map(ToString::to_string);
         assert_eq!(known.as_deref(), Some(default), "{name}");
     }
 }
@@ -223,13 +207,8 @@ fn documented_defaults() {
 /// A consumer is a crate of this workspace.
 #[test]
 fn consumers_exist() {
-    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap();
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     for consumer in registry().iter().flat_map(|knob| &knob.used_by) {
-        assert!(
-            crates.join(consumer).join("Cargo.toml").is_file(),
-            "{consumer}"
-        );
+        assert!(crates.join(consumer).join("Cargo.toml").is_file(), "{consumer}");
     }
 }

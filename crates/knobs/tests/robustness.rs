@@ -5,11 +5,8 @@ use sassafras_knobs::{Kind, KnobSet, Value, registry};
 
 /// Text made of pieces that mean something to the two parsers, so that the fuzzer gets past the first check.
 fn scrap() -> impl Strategy<Value = String> {
-    let spellings: Vec<String> = registry()
-        .iter()
-        .flat_map(|knob| [Some(knob.name.clone()), knob.alias.clone()])
-        .flatten()
-        .collect();
+    let spellings: Vec<String> =
+        registry().iter().flat_map(|knob| [Some(knob.name.clone()), knob.alias.clone()]).flatten().collect();
     prop_oneof![
         6 => prop::sample::select(spellings),
         6 => prop::sample::select(vec![
@@ -31,17 +28,12 @@ fn check(knobs: &KnobSet) {
         let fits = match (&knob.kind, value) {
             (Kind::Bool, Value::Bool(_)) | (Kind::Text, Value::Text(_)) => true,
             (Kind::Int(bounds), Value::Int(value)) => bounds.contains(value),
-            (Kind::Float(bounds), Value::Float(value)) => {
-                value.is_finite() && bounds.contains(value)
-            }
+            (Kind::Float(bounds), Value::Float(value)) => value.is_finite() && bounds.contains(value),
             (Kind::Enum(words), Value::Text(value)) => words.contains(value),
             _ => false,
         };
         assert!(fits, "{} = {value}", knob.name);
-        for spelling in [Some(&knob.name), knob.alias.as_ref()]
-            .into_iter()
-            .flatten()
-        {
+        for spelling in [Some(&knob.name), knob.alias.as_ref()].into_iter().flatten() {
             assert_eq!(knobs.setting(spelling).unwrap().explicit(), Some(value));
         }
     }
@@ -103,10 +95,7 @@ fn smoke_fuzz() {
 /// Deep nesting must end in an error, not in a stack overflow.
 #[test]
 fn deep_nesting_is_refused() {
-    for text in [
-        format!("knob-805 = {}", "[".repeat(100_000)),
-        format!("{}x = 1", "a.".repeat(100_000)),
-    ] {
+    for text in [format!("knob-805 = {}", "[".repeat(100_000)), format!("{}x = 1", "a.".repeat(100_000))] {
         assert!(KnobSet::new().load_toml(&text, "f.toml").is_err());
     }
 }

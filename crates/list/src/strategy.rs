@@ -34,7 +34,7 @@ pub struct Context<'a> {
 
 impl Context<'_> {
     /// The longest path from a node to the end that the schedule has not reached yet.
-    pub fn to_go(&self, node: Node) -> u32 {
+    pub fn to_go(&self, node: Node) -> u64 {
         match self.direction {
             Direction::TopDown => self.paths.height(node),
             Direction::BottomUp => self.paths.depth(node),

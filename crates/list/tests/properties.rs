@@ -83,7 +83,7 @@ impl Strategy for Neighbour {
     const CANDIDATES: Candidates = Candidates::Ready;
 
     fn key(&self, context: &Context<'_>, node: Node) -> [i64; 2] {
-        [i64::from(self.near.contains(&node)), -i64::from(context.to_go(node))]
+        [i64::from(self.near.contains(&node)), -(context.to_go(node) as i64)]
     }
 
     fn placed(&mut self, context: &Context<'_>, node: Node, changed: &mut Vec<Node>) {

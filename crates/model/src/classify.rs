@@ -118,11 +118,9 @@ static BYPASS: LazyLock<Vec<RangeInclusive<u32>>> = LazyLock::new(|| {
 });
 
 fn parse_bypass(text: &str) -> Result<Vec<RangeInclusive<u32>>, TableError> {
-    read_table("reuse_bypass.csv", text, |row| {
-        match (row.number("opcode_lo")?, row.number("opcode_hi")?) {
-            (Some(lo), Some(hi)) if lo <= hi => Ok(lo..=hi),
-            _ => Err(row.bad("opcode_hi", "both ends of an ascending range")),
-        }
+    read_table("reuse_bypass.csv", text, |row| match (row.number("opcode_lo")?, row.number("opcode_hi")?) {
+        (Some(lo), Some(hi)) if lo <= hi => Ok(lo..=hi),
+        _ => Err(row.bad("opcode_hi", "both ends of an ascending range")),
     })
 }
 
@@ -164,19 +162,11 @@ mod tests {
     }
 
     fn pipe_query(opcode: u32) -> PipeQuery {
-        PipeQuery {
-            opcode,
-            ..PipeQuery::default()
-        }
+        PipeQuery { opcode, ..PipeQuery::default() }
     }
 
     fn joined(arch: Arch, name: &str, opcode: Option<u32>) -> Classification<'static> {
-        classify(
-            arch,
-            sched(name),
-            opcode.map(pipe_query).as_ref(),
-            PipeTable::shipped(),
-        )
+        classify(arch, sched(name), opcode.map(pipe_query).as_ref(), PipeTable::shipped())
     }
 
     #[test]
@@ -185,20 +175,11 @@ mod tests {
         let both = joined(hopper, "IADD3", Some(3));
         assert_eq!(both.sched().map(|s| s.class), ClassId::new(72));
         assert_eq!(both.pipe().and_then(PipeAssignment::class), Some(0x0C));
-        assert!(matches!(
-            joined(hopper, "IADD3", None),
-            Classification::SchedOnly(_)
-        ));
-        assert!(matches!(
-            joined(hopper, "IADD3", Some(0x1FF)),
-            Classification::SchedOnly(_)
-        ));
+        assert!(matches!(joined(hopper, "IADD3", None), Classification::SchedOnly(_)));
+        assert!(matches!(joined(hopper, "IADD3", Some(0x1FF)), Classification::SchedOnly(_)));
         // MOV has no class of its own.
         assert_eq!(joined(hopper, "MOV", Some(0x42)), Classification::Dynamic);
-        assert!(matches!(
-            joined(blackwell, "MOV", Some(0x42)),
-            Classification::PipeOnly(_)
-        ));
+        assert!(matches!(joined(blackwell, "MOV", Some(0x42)), Classification::PipeOnly(_)));
         let sentinel = joined(blackwell, "no such instruction", Some(0x1FF));
         assert_eq!(sentinel.pipe().and_then(PipeAssignment::class), Some(0x88));
         assert_eq!(joined(blackwell, "MOV", None), Classification::Dynamic);
@@ -211,23 +192,11 @@ mod tests {
         assert_eq!(bits(Classification::Dynamic), Some(initial));
         assert_eq!(bits(joined(Arch::SM_90, "IADD3", None)), Some(initial | 72));
         // With both, the encoder's pipe class replaces the scheduling one.
-        let both = joined(Arch::SM_90, "IADD3", Some(3))
-            .descriptor()
-            .unwrap()
-            .unpack();
-        assert_eq!(
-            (both.latency_index.get(), both.pipe_mask.in_place()),
-            (0x0C, 0x08000)
-        );
+        let both = joined(Arch::SM_90, "IADD3", Some(3)).descriptor().unwrap().unpack();
+        assert_eq!((both.latency_index.get(), both.pipe_mask.in_place()), (0x0C, 0x08000));
         // What the scheduling case prints is kept: F2F runs on pipe A with flag 0x04.
-        let f2f = joined(Arch::SM_90, "F2F", None)
-            .descriptor()
-            .unwrap()
-            .unpack();
-        assert_eq!(
-            (f2f.pipe_mask.in_place(), f2f.pipe_flags.in_place()),
-            (0x08000, 0x04)
-        );
+        let f2f = joined(Arch::SM_90, "F2F", None).descriptor().unwrap().unpack();
+        assert_eq!((f2f.pipe_mask.in_place(), f2f.pipe_flags.in_place()), (0x08000, 0x04));
     }
 
     #[test]
@@ -236,11 +205,7 @@ mod tests {
             let outcome = joined(arch, "MOV", Some(0x42));
             // sm_110 is sm_101 under its newer number.
             let family = matches!(arch.number(), Some(100..=110));
-            assert_eq!(
-                matches!(outcome, Classification::PipeOnly(_)),
-                family,
-                "{arch}"
-            );
+            assert_eq!(matches!(outcome, Classification::PipeOnly(_)), family, "{arch}");
         }
     }
 
@@ -248,19 +213,11 @@ mod tests {
     fn reuse_rule() {
         assert_eq!(reuse_check(0xCD, 0x2B), ReuseCheck::BypassOpcode);
         assert_eq!(reuse_check(0xCE, 0x2B), ReuseCheck::HighPipeClass);
-        let bypassed: Vec<u32> = (0..400)
-            .filter(|&o| reuse_check(0, o) == ReuseCheck::BypassOpcode)
-            .collect();
-        let expected: Vec<u32> = [0x2B, 0x41, 0x76, 123]
-            .into_iter()
-            .chain(304..=322)
-            .collect();
+        let bypassed: Vec<u32> =
+            (0..400).filter(|&o| reuse_check(0, o) == ReuseCheck::BypassOpcode).collect();
+        let expected: Vec<u32> = [0x2B, 0x41, 0x76, 123].into_iter().chain(304..=322).collect();
         assert_eq!(bypassed, expected);
-        assert_eq!(
-            reuse_check(0, 0x302B),
-            ReuseCheck::BypassOpcode,
-            "modifier bits are masked out"
-        );
+        assert_eq!(reuse_check(0, 0x302B), ReuseCheck::BypassOpcode, "modifier bits are masked out");
         for bad in [
             "opcode_lo,opcode_hi,source\n5,4,x",
             "opcode_lo,opcode_hi,source\n5,,x",
@@ -272,18 +229,13 @@ mod tests {
 
     #[test]
     fn barrier_beyond_the_stall() {
-        let known = |cost| Latency::Known {
-            cost,
-            via: Via::Override,
-        };
+        let known = |cost| Latency::Known { cost, via: Via::Override };
         let sixteen = StallCap::Cycles(16);
         assert!(!needs_barrier(known(16), sixteen));
         assert!(needs_barrier(known(17), sixteen));
         assert!(needs_barrier(known(7), StallCap::Cycles(6)));
         assert!(!needs_barrier(known(16), StallCap::Uncapped));
-        assert!(
-            needs_barrier(Latency::Dynamic, sixteen) && needs_barrier(Latency::Unknown, sixteen)
-        );
+        assert!(needs_barrier(Latency::Dynamic, sixteen) && needs_barrier(Latency::Unknown, sixteen));
     }
 
     proptest! {

@@ -57,12 +57,7 @@ impl LatencyNode {
             ClassLatency::Dynamic | ClassLatency::Unknown => 0,
         };
         let class = class.class().unwrap_or(ClassId::DYNAMIC);
-        Self {
-            flags,
-            latency,
-            class: Some(class),
-            opcode,
-        }
+        Self { flags, latency, class: Some(class), opcode }
     }
 }
 
@@ -96,12 +91,11 @@ pub fn class_latency(arch: Arch, class: ClassRef) -> ClassLatency {
     let Some(rule) = dependence_rule(arch, choice.class) else {
         return ClassLatency::Unknown;
     };
-    rule.latency
-        .map_or(ClassLatency::Unknown, |latency| ClassLatency::Record {
-            index: choice.latency_index,
-            base: latency.0,
-            barrier: rule.barrier_latency.map(u32::from),
-        })
+    rule.latency.map_or(ClassLatency::Unknown, |latency| ClassLatency::Record {
+        index: choice.latency_index,
+        base: latency.0,
+        barrier: rule.barrier_latency.map(u32::from),
+    })
 }
 
 /// Which step of the chain answered.
@@ -151,11 +145,7 @@ pub fn infinite() -> i32 {
 /// Sum of two latencies along a path: infinity absorbs, and nothing exceeds it.
 #[must_use]
 pub fn add_latency(a: i32, b: i32) -> i32 {
-    if a.max(b) >= infinite() {
-        infinite()
-    } else {
-        a.saturating_add(b).min(infinite())
-    }
+    if a.max(b) >= infinite() { infinite() } else { a.saturating_add(b).min(infinite()) }
 }
 
 /// An architecture's answers to the chain.
@@ -170,10 +160,7 @@ impl LatencyProfile {
     #[must_use]
     pub fn new(barrier_default: i32) -> Self {
         let slots = usize::try_from(constants().opcode_latency_slots).unwrap_or(0);
-        Self {
-            barrier_default,
-            by_opcode: vec![None; slots],
-        }
+        Self { barrier_default, by_opcode: vec![None; slots] }
     }
 
     /// A profile with the one barrier latency that is printed, and an empty per-opcode table.
@@ -198,29 +185,17 @@ impl LatencyProfile {
     /// Runs the chain for an instruction.
     #[must_use]
     pub fn resolve(&self, node: &LatencyNode) -> Latency {
-        if node
-            .flags
-            .intersects(NodeFlags::BARRIER | NodeFlags::LONG_LATENCY)
-        {
-            return Latency::Known {
-                cost: self.barrier_default,
-                via: Via::BarrierDefault,
-            };
+        if node.flags.intersects(NodeFlags::BARRIER | NodeFlags::LONG_LATENCY) {
+            return Latency::Known { cost: self.barrier_default, via: Via::BarrierDefault };
         }
         if node.latency != 0 {
-            return Latency::Known {
-                cost: i32::from(node.latency),
-                via: Via::Override,
-            };
+            return Latency::Known { cost: i32::from(node.latency), via: Via::Override };
         }
         if node.class == Some(ClassId::DYNAMIC) {
             return Latency::Dynamic;
         }
         let cost = slot(node.opcode).and_then(|i| self.by_opcode.get(i).copied().flatten());
-        cost.map_or(Latency::Unknown, |cost| Latency::Known {
-            cost,
-            via: Via::OpcodeTable,
-        })
+        cost.map_or(Latency::Unknown, |cost| Latency::Known { cost, via: Via::OpcodeTable })
     }
 
     /// The latency of an edge, which is that of its producer: the consumer takes no part in the documented chain.
@@ -243,16 +218,9 @@ mod tests {
 
     fn class(number: u16) -> ClassRef {
         let id = ClassId::new(number).unwrap();
-        let latency_index = ClassTable::documented()
-            .get(id)
-            .and_then(|entry| entry.latency_index);
-        let choice = ClassChoice {
-            class: id,
-            latency_index,
-            pipe_mask: None,
-            sub_class: None,
-            pipe_flags: None,
-        };
+        let latency_index = ClassTable::documented().get(id).and_then(|entry| entry.latency_index);
+        let choice =
+            ClassChoice { class: id, latency_index, pipe_mask: None, sub_class: None, pipe_flags: None };
         ClassRef::Class(choice)
     }
 
@@ -279,27 +247,19 @@ mod tests {
             let got = [Arch::SM_80, Arch::SM_90, Arch::SM_100].map(|arch| base(arch, number));
             assert_eq!(got, [sm_80, sm_90, sm_100].map(Some), "class {number}");
         }
-        assert_eq!(
-            base(Arch::SM_90, 183),
-            None,
-            "no cost is printed for LDG's class"
-        );
+        assert_eq!(base(Arch::SM_90, 183), None, "no cost is printed for LDG's class");
     }
 
     #[test]
     fn worked_example_has_its_barrier_latency() {
-        let expected = ClassLatency::Record {
-            index: LatencyIndex::new(2),
-            base: Span::exact(17),
-            barrier: Some(56),
-        };
+        let expected =
+            ClassLatency::Record { index: LatencyIndex::new(2), base: Span::exact(17), barrier: Some(56) };
         assert_eq!(class_latency(Arch::SM_80, class(2)), expected);
     }
 
     #[test]
     fn index_of_tensor_classes_is_their_own() {
-        let ClassLatency::Record { index, base, .. } = class_latency(Arch::SM_100, class(745))
-        else {
+        let ClassLatency::Record { index, base, .. } = class_latency(Arch::SM_100, class(745)) else {
             panic!("class 745 is printed for sm_100");
         };
         assert_eq!((index, base), (LatencyIndex::new(0xF1), Span::exact(65)));
@@ -307,14 +267,8 @@ mod tests {
 
     #[test]
     fn dynamic_is_not_a_number() {
-        assert_eq!(
-            class_latency(Arch::SM_90, ClassRef::Dynamic),
-            ClassLatency::Dynamic
-        );
-        assert_eq!(
-            class_latency(Arch::SM_90, class(772)),
-            ClassLatency::Dynamic
-        );
+        assert_eq!(class_latency(Arch::SM_90, ClassRef::Dynamic), ClassLatency::Dynamic);
+        assert_eq!(class_latency(Arch::SM_90, class(772)), ClassLatency::Dynamic);
         let node = LatencyNode::classified(Arch::SM_90, ClassRef::Dynamic, 19, NodeFlags::empty());
         assert_eq!(LatencyProfile::documented().edge(&node), Latency::Dynamic);
         // An explicit number comes before the dynamic model, a filled opcode slot does not.
@@ -329,20 +283,13 @@ mod tests {
     fn chain_in_order() {
         let mut profile = LatencyProfile::documented();
         assert_eq!(profile.slots(), 322);
-        assert!(
-            profile.set_opcode(0x3007, 4),
-            "modifier bits are masked out"
-        );
+        assert!(profile.set_opcode(0x3007, 4), "modifier bits are masked out");
         let mut node = LatencyNode::classified(Arch::SM_80, class(4), 7, NodeFlags::BARRIER);
         assert_eq!(profile.resolve(&node), known(56, Via::BarrierDefault));
         node.flags = NodeFlags::LONG_LATENCY;
         assert_eq!(profile.resolve(&node), known(56, Via::BarrierDefault));
         node.flags = NodeFlags::from_bits_retain(!0b101);
-        assert_eq!(
-            profile.resolve(&node),
-            known(42, Via::Override),
-            "the other flag bits do not matter"
-        );
+        assert_eq!(profile.resolve(&node), known(42, Via::Override), "the other flag bits do not matter");
         node.latency = 0;
         assert_eq!(profile.resolve(&node), known(4, Via::OpcodeTable));
         node.opcode = 8;

@@ -62,8 +62,7 @@ impl Space {
     #[must_use]
     pub fn row(self) -> &'static MemorySpace {
         let mut rows = memory_spaces().iter();
-        rows.find(|row| row.space == self.name())
-            .expect("a test checks that every space has a row")
+        rows.find(|row| row.space == self.name()).expect("a test checks that every space has a row")
     }
 
     /// The documented code.
@@ -178,9 +177,7 @@ pub fn long_latency(query: &LongLatencyQuery, gate: Gate) -> LongLatency {
         return LongLatency::ByMarker;
     }
     match query.latency {
-        Latency::Known { cost, .. }
-            if i64::from(cost) > i64::from(constants().long_latency_threshold) =>
-        {
+        Latency::Known { cost, .. } if i64::from(cost) > i64::from(constants().long_latency_threshold) => {
             LongLatency::ByLatency(cost)
         }
         Latency::Known { cost, .. } => LongLatency::Short(cost),
@@ -194,18 +191,11 @@ mod tests {
     use crate::latency::Via;
 
     fn known(cost: i32) -> Latency {
-        Latency::Known {
-            cost,
-            via: Via::Override,
-        }
+        Latency::Known { cost, via: Via::Override }
     }
 
     fn query(latency: Latency) -> LongLatencyQuery {
-        LongLatencyQuery {
-            access: None,
-            marker: None,
-            latency,
-        }
+        LongLatencyQuery { access: None, marker: None, latency }
     }
 
     #[test]
@@ -236,41 +226,22 @@ mod tests {
 
     #[test]
     fn threshold_is_nineteen() {
-        assert_eq!(
-            long_latency(&query(known(19)), Gate::Open),
-            LongLatency::Short(19)
-        );
-        assert_eq!(
-            long_latency(&query(known(20)), Gate::Open),
-            LongLatency::ByLatency(20)
-        );
-        assert_eq!(
-            long_latency(&query(known(-5)), Gate::Open).verdict(),
-            Some(false)
-        );
+        assert_eq!(long_latency(&query(known(19)), Gate::Open), LongLatency::Short(19));
+        assert_eq!(long_latency(&query(known(20)), Gate::Open), LongLatency::ByLatency(20));
+        assert_eq!(long_latency(&query(known(-5)), Gate::Open).verdict(), Some(false));
         // The documented costs: ALU 17 is short, FP32 42 and a barrier's 56 are long.
         for (cost, long) in [(17, false), (42, true), (56, true)] {
-            assert_eq!(
-                long_latency(&query(known(cost)), Gate::Open).verdict(),
-                Some(long)
-            );
+            assert_eq!(long_latency(&query(known(cost)), Gate::Open).verdict(), Some(long));
         }
     }
 
     #[test]
     fn steps_in_order() {
-        let mut q = LongLatencyQuery {
-            access: Some(Space::Constant),
-            marker: Some(true),
-            latency: known(4),
-        };
+        let mut q = LongLatencyQuery { access: Some(Space::Constant), marker: Some(true), latency: known(4) };
         let closed = Gate::DualIssueOnly { arch: Arch::SM_90 };
         assert_eq!(long_latency(&q, closed), LongLatency::Gated);
         let open = Gate::DualIssueOnly { arch: Arch::SM_50 };
-        assert_eq!(
-            long_latency(&q, open),
-            LongLatency::ByMemorySpace(Space::Constant)
-        );
+        assert_eq!(long_latency(&q, open), LongLatency::ByMemorySpace(Space::Constant));
         q.access = None;
         assert_eq!(long_latency(&q, open), LongLatency::ByMarker);
         q.marker = Some(false);

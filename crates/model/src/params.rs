@@ -88,14 +88,7 @@ mod tests {
     #[test]
     fn shipped_values() {
         let p = &*PARAMETERS;
-        assert_eq!(
-            (
-                p.reuse_pipe_class_max,
-                p.register_class_max,
-                p.register_class_wide
-            ),
-            (0xCD, 6, 6)
-        );
+        assert_eq!((p.reuse_pipe_class_max, p.register_class_max, p.register_class_wide), (0xCD, 6, 6));
         assert_eq!((p.sentinel_register_lo, p.sentinel_register_hi), (41, 44));
         assert!(usize::from(p.pressure_bucket) < crate::resource::PIPES);
     }
@@ -104,28 +97,14 @@ mod tests {
     fn every_line_is_needed_and_checked() {
         let lines: Vec<_> = SHIPPED.lines().collect();
         for broken in 1..lines.len() {
-            let without: Vec<_> = lines
-                .iter()
-                .enumerate()
-                .filter(|(i, _)| *i != broken)
-                .map(|(_, l)| *l)
-                .collect();
-            assert!(
-                Parameters::parse(&without.join("\n")).is_err(),
-                "line {broken} removed"
-            );
+            let without: Vec<_> =
+                lines.iter().enumerate().filter(|(i, _)| *i != broken).map(|(_, l)| *l).collect();
+            assert!(Parameters::parse(&without.join("\n")).is_err(), "line {broken} removed");
             let twice = format!("{SHIPPED}{}\n", lines[broken]);
             assert!(Parameters::parse(&twice).is_err(), "line {broken} repeated");
         }
-        for bad in [
-            "pressure_bucket,-1",
-            "pressure_bucket,",
-            "pressure_buckets,6",
-        ] {
-            assert!(
-                Parameters::parse(&SHIPPED.replace("pressure_bucket,6", bad)).is_err(),
-                "{bad}"
-            );
+        for bad in ["pressure_bucket,-1", "pressure_bucket,", "pressure_buckets,6"] {
+            assert!(Parameters::parse(&SHIPPED.replace("pressure_bucket,6", bad)).is_err(), "{bad}");
         }
     }
 }

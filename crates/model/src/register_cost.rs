@@ -84,26 +84,14 @@ impl RegisterCost {
 /// Cost and tracking index of one register operand.
 #[must_use]
 pub fn register_cost(tracking: Tracking, reg: &RegisterDesc) -> RegisterCost {
-    let cost = if reg.pipeline == PipelineBits::DoubleWidth {
-        2
-    } else {
-        1
-    };
+    let cost = if reg.pipeline == PipelineBits::DoubleWidth { 2 } else { 1 };
     if tracking.contains(Tracking::DUAL) {
-        return RegisterCost {
-            start: reg.index.saturating_mul(2),
-            count: 1,
-            cost,
-        };
+        return RegisterCost { start: reg.index.saturating_mul(2), count: 1, cost };
     }
     let wide = tracking.contains(Tracking::WIDE_CLASS)
         && reg.pipeline != PipelineBits::Standard
         && reg.class == PARAMETERS.register_class_wide;
-    RegisterCost {
-        start: reg.index,
-        count: 1,
-        cost: if wide { 2 * cost } else { cost },
-    }
+    RegisterCost { start: reg.index, count: 1, cost: if wide { 2 * cost } else { cost } }
 }
 
 #[cfg(test)]
@@ -112,11 +100,7 @@ mod tests {
 
     fn cost(flags: u8, class: u8, bits: u32) -> (u32, i32) {
         let pipeline = PipelineBits::from_property_word(bits << 20);
-        let reg = RegisterDesc {
-            index: 7,
-            class,
-            pipeline,
-        };
+        let reg = RegisterDesc { index: 7, class, pipeline };
         let c = register_cost(Tracking::from_bits_truncate(flags), &reg);
         assert_eq!(c.units().count(), 1);
         (c.start, c.cost)
@@ -128,32 +112,18 @@ mod tests {
             for bits in 0..4 {
                 let base = if bits == 3 { 2 } else { 1 };
                 assert_eq!(cost(0, class, bits), (7, base));
-                let doubled = if class == 6 && bits != 1 {
-                    2 * base
-                } else {
-                    base
-                };
+                let doubled = if class == 6 && bits != 1 { 2 * base } else { base };
                 assert_eq!(cost(0x08, class, bits), (7, doubled));
                 assert_eq!(cost(0x10, class, bits), (14, base));
-                assert_eq!(
-                    cost(0x18, class, bits),
-                    (14, base),
-                    "dual tracking comes first"
-                );
+                assert_eq!(cost(0x18, class, bits), (14, base), "dual tracking comes first");
             }
         }
     }
 
     #[test]
     fn property_word_ignores_other_bits() {
-        assert_eq!(
-            PipelineBits::from_property_word(!0),
-            PipelineBits::DoubleWidth
-        );
-        assert_eq!(
-            PipelineBits::from_property_word(!(3 << 20)),
-            PipelineBits::Other(0)
-        );
+        assert_eq!(PipelineBits::from_property_word(!0), PipelineBits::DoubleWidth);
+        assert_eq!(PipelineBits::from_property_word(!(3 << 20)), PipelineBits::Other(0));
     }
 
     #[test]

@@ -105,9 +105,7 @@ impl StallContext {
             return StallCap::Cycles(constants().short_stall_cap);
         }
         StallCap::from_stored(match self.mode {
-            SchedMode::Ilp | SchedMode::ReduceReg => {
-                self.knobs.knob_805.unwrap_or(self.arch_default)
-            }
+            SchedMode::Ilp | SchedMode::ReduceReg => self.knobs.knob_805.unwrap_or(self.arch_default),
             SchedMode::DynBatch => self.knobs.knob_806.unwrap_or(0),
         })
     }
@@ -152,10 +150,7 @@ pub fn compute_stall(
         .map(|p| p.latency.saturating_sub(cycle.saturating_sub(p.cycle)))
         .max()
         .unwrap_or(0);
-    Stall {
-        wait: u32::try_from(wait.max(0)).unwrap_or(u32::MAX),
-        cap,
-    }
+    Stall { wait: u32::try_from(wait.max(0)).unwrap_or(u32::MAX), cap }
 }
 
 impl Stall {
@@ -186,12 +181,7 @@ mod tests {
     use super::*;
 
     fn context(mode: SchedMode) -> StallContext {
-        StallContext {
-            mode,
-            short_stall: false,
-            arch_default: 15,
-            knobs: StallKnobs::default(),
-        }
+        StallContext { mode, short_stall: false, arch_default: 15, knobs: StallKnobs::default() }
     }
 
     #[test]
@@ -207,44 +197,16 @@ mod tests {
     #[test]
     fn cap_by_mode_flag_and_knob() {
         use SchedMode::{DynBatch, Ilp, ReduceReg};
-        let knobs = StallKnobs {
-            knob_805: Some(9),
-            knob_806: Some(40),
-        };
+        let knobs = StallKnobs { knob_805: Some(9), knob_806: Some(40) };
         for mode in [Ilp, ReduceReg] {
             assert_eq!(context(mode).cap(), StallCap::Cycles(15));
-            assert_eq!(
-                StallContext {
-                    arch_default: 99,
-                    ..context(mode)
-                }
-                .cap(),
-                StallCap::Cycles(16)
-            );
-            assert_eq!(
-                StallContext {
-                    knobs,
-                    ..context(mode)
-                }
-                .cap(),
-                StallCap::Cycles(9)
-            );
+            assert_eq!(StallContext { arch_default: 99, ..context(mode) }.cap(), StallCap::Cycles(16));
+            assert_eq!(StallContext { knobs, ..context(mode) }.cap(), StallCap::Cycles(9));
         }
         assert_eq!(context(DynBatch).cap(), StallCap::Uncapped);
-        assert_eq!(
-            StallContext {
-                knobs,
-                ..context(DynBatch)
-            }
-            .cap(),
-            StallCap::Cycles(16)
-        );
+        assert_eq!(StallContext { knobs, ..context(DynBatch) }.cap(), StallCap::Cycles(16));
         for mode in [Ilp, ReduceReg, DynBatch] {
-            let short = StallContext {
-                short_stall: true,
-                knobs,
-                ..context(mode)
-            };
+            let short = StallContext { short_stall: true, knobs, ..context(mode) };
             assert_eq!(short.cap(), StallCap::Cycles(6));
         }
         assert_eq!(StallCap::from_stored(-3), StallCap::Uncapped);
@@ -255,66 +217,24 @@ mod tests {
         let class = |n| ClassId::new(n).unwrap();
         for wide in [StallCap::Cycles(16), StallCap::Uncapped] {
             assert_eq!(wide.for_class(Arch::SM_80, class(2)), StallCap::Cycles(7));
-            assert_eq!(
-                wide.for_class(Arch::SM_80, class(4)),
-                wide,
-                "no entry is printed"
-            );
+            assert_eq!(wide.for_class(Arch::SM_80, class(4)), wide, "no entry is printed");
         }
-        assert_eq!(
-            StallCap::Cycles(6).for_class(Arch::SM_80, class(2)),
-            StallCap::Cycles(6)
-        );
+        assert_eq!(StallCap::Cycles(6).for_class(Arch::SM_80, class(2)), StallCap::Cycles(6));
     }
 
     #[test]
     fn documented_alu_latency() {
         // Class 2 costs 17: issued two cycles after it, 15 remain.
-        let stall = compute_stall(
-            12,
-            [Predecessor {
-                cycle: 10,
-                latency: 17,
-            }],
-            StallCap::Cycles(16),
-        );
+        let stall = compute_stall(12, [Predecessor { cycle: 10, latency: 17 }], StallCap::Cycles(16));
         assert_eq!(stall.wait, 15);
-        assert_eq!(
-            stall.emit(15),
-            EmittedStall {
-                cycles: 15,
-                uncovered: 0
-            }
-        );
-        let load = compute_stall(
-            12,
-            [Predecessor {
-                cycle: 12,
-                latency: 56,
-            }],
-            StallCap::Uncapped,
-        );
-        assert_eq!(
-            (load.modelled(), load.emit(15)),
-            (
-                56,
-                EmittedStall {
-                    cycles: 15,
-                    uncovered: 41
-                }
-            )
-        );
+        assert_eq!(stall.emit(15), EmittedStall { cycles: 15, uncovered: 0 });
+        let load = compute_stall(12, [Predecessor { cycle: 12, latency: 56 }], StallCap::Uncapped);
+        assert_eq!((load.modelled(), load.emit(15)), (56, EmittedStall { cycles: 15, uncovered: 41 }));
     }
 
     #[test]
     fn nothing_to_wait_for_still_emits_the_minimum() {
-        for preds in [
-            vec![],
-            vec![Predecessor {
-                cycle: 0,
-                latency: 4,
-            }],
-        ] {
+        for preds in [vec![], vec![Predecessor { cycle: 0, latency: 4 }]] {
             let stall = compute_stall(100, preds, StallCap::Cycles(16));
             assert_eq!((stall.wait, stall.emit(16).cycles), (0, 1));
         }

@@ -59,21 +59,13 @@ pub(crate) struct Row<'a> {
 impl Row<'_> {
     /// An error about this row.
     pub(crate) fn error(&self, problem: TableProblem) -> TableError {
-        TableError {
-            table: self.table,
-            line: self.line,
-            problem,
-        }
+        TableError { table: self.table, line: self.line, problem }
     }
 
     /// The error for a field that holds an unexpected text.
     pub(crate) fn bad(&self, column: &'static str, expected: &'static str) -> TableError {
         let value = self.text(column).unwrap_or_default().to_owned();
-        self.error(TableProblem::Bad {
-            column,
-            value,
-            expected,
-        })
+        self.error(TableProblem::Bad { column, value, expected })
     }
 
     /// The field's text, which may be empty.
@@ -94,10 +86,7 @@ impl Row<'_> {
     }
 
     /// The field as a number, `None` when it is empty.
-    pub(crate) fn number<T: TryFrom<i64>>(
-        &self,
-        column: &'static str,
-    ) -> Result<Option<T>, TableError> {
+    pub(crate) fn number<T: TryFrom<i64>>(&self, column: &'static str) -> Result<Option<T>, TableError> {
         match self.text(column)? {
             "" => Ok(None),
             text => parse_number(text)
@@ -127,20 +116,13 @@ pub(crate) fn read_table<T>(
         line: e.position().map_or(0, csv::Position::line),
         problem: TableProblem::Csv(e.to_string()),
     };
-    let mut reader = csv::ReaderBuilder::new()
-        .trim(csv::Trim::All)
-        .from_reader(text.as_bytes());
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
     let headers = reader.headers().map_err(csv_error)?.clone();
     let mut rows = Vec::new();
     for record in reader.records() {
         let record = record.map_err(csv_error)?;
         let line = record.position().map_or(0, csv::Position::line);
-        let row = Row {
-            table,
-            headers: &headers,
-            record: &record,
-            line,
-        };
+        let row = Row { table, headers: &headers, record: &record, line };
         row.filled("source")?;
         rows.push(read(&row)?);
     }

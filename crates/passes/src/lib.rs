@@ -7,6 +7,6 @@ pub mod list_schedule;
 pub mod resources;
 
 pub use list_schedule::{
-    BlockReport, Choice, Figures, FunctionReport, LatencySource, Options, PickReport,
-    ScheduleError, schedule_function, schedule_module,
+    BlockReport, Choice, Figures, FunctionReport, LatencySource, Options, PickReport, ScheduleError,
+    schedule_function, schedule_module,
 };

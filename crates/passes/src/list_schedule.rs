@@ -39,9 +39,6 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// The names, in the order that help lists them.
-    pub const NAMES: [&'static str; 3] = [CriticalPath::NAME, Original::NAME, Shuffle::NAME];
-
     /// The name.
     pub const fn name(self) -> &'static str {
         match self {
@@ -127,7 +124,7 @@ pub struct BlockReport {
     /// Its size.
     pub instructions: usize,
     /// The longest path through its dependences.
-    pub critical_path: u32,
+    pub critical_path: u64,
     /// As it came.
     pub before: Figures,
     /// As it is now.
@@ -169,59 +166,49 @@ impl FunctionReport {
     /// Cycles summed over blocks, stalls likewise, and the highest peak: `(before, after)`.
     pub fn totals(&self) -> (Figures, Figures) {
         let total = |part: fn(&BlockReport) -> &Figures| {
-            self.blocks
-                .iter()
-                .fold(Figures::default(), |mut sum, block| {
-                    let figures = part(block);
-                    sum.cycles += figures.cycles;
-                    sum.stalls += figures.stalls;
-                    for (&class, &peak) in &figures.peak_registers {
-                        let entry = sum.peak_registers.entry(class).or_default();
-                        *entry = (*entry).max(peak);
-                    }
-                    sum
-                })
+            self.blocks.iter().fold(Figures::default(), |mut sum, block| {
+                let figures = part(block);
+                sum.cycles += figures.cycles;
+                sum.stalls += figures.stalls;
+                for (&class, &peak) in &figures.peak_registers {
+                    let entry = sum.peak_registers.entry(class).or_default();
+                    *entry = (*entry).max(peak);
+                }
+                sum
+            })
         };
         (total(|b| &b.before), total(|b| &b.after))
     }
 }
 
-/// Schedules every function whose name `wanted` accepts, in parallel; the order of the reports is that of the module.
+/// Schedules every function whose name `wanted` accepts, in parallel; the order of the reports is that of the module, and
+/// of several errors the first in the module counts.
 pub fn schedule_module(
     module: &mut Module,
     options: &Options,
     wanted: impl Fn(&str) -> bool + Sync,
 ) -> Result<Vec<FunctionReport>, ScheduleError> {
-    module
+    // All results first: of several errors the one reported is the first in the module, not the first in time.
+    let results: Vec<_> = module
         .functions
         .par_iter_mut()
         .filter(|f| wanted(&f.name))
         .map(|f| schedule_function(f, options))
-        .collect()
+        .collect();
+    results.into_iter().collect()
 }
 
 /// Schedules one function.
-pub fn schedule_function(
-    f: &mut Function,
-    options: &Options,
-) -> Result<FunctionReport, ScheduleError> {
-    let arch = Arch::parse_or_universal(&f.arch).map_err(|source| ScheduleError::Arch {
-        function: f.name.clone(),
-        source,
-    })?;
+pub fn schedule_function(f: &mut Function, options: &Options) -> Result<FunctionReport, ScheduleError> {
+    let arch = Arch::parse_or_universal(&f.arch)
+        .map_err(|source| ScheduleError::Arch { function: f.name.clone(), source })?;
     match options.latency {
-        LatencySource::Measured => schedule_with(
-            f,
-            arch,
-            options,
-            &Measured::new(f, arch, options.unknown_latency),
-        ),
-        LatencySource::Documented => schedule_with(
-            f,
-            arch,
-            options,
-            &Documented::new(f, arch, options.unknown_latency),
-        ),
+        LatencySource::Measured => {
+            schedule_with(f, arch, options, &Measured::new(f, arch, options.unknown_latency))
+        }
+        LatencySource::Documented => {
+            schedule_with(f, arch, options, &Documented::new(f, arch, options.unknown_latency))
+        }
     }
 }
 
@@ -232,10 +219,8 @@ fn schedule_with(
     model: &impl LatencyModel,
 ) -> Result<FunctionReport, ScheduleError> {
     let units = UnitTable::new(f, arch, options.latency);
-    let liveness = Liveness::new(f, &Cfg::new(f)).map_err(|source| ScheduleError::TooLarge {
-        function: f.name.clone(),
-        source,
-    })?;
+    let liveness = Liveness::new(f, &Cfg::new(f))
+        .map_err(|source| ScheduleError::TooLarge { function: f.name.clone(), source })?;
     let mut blocks = Vec::with_capacity(f.block_count());
     for block in f.blocks() {
         let old = f.block_insts(block).to_vec();
@@ -281,20 +266,14 @@ fn schedule_with(
         });
         f.reorder(block, &new);
     }
-    Ok(FunctionReport {
-        name: f.name.clone(),
-        arch: f.arch.clone(),
-        blocks,
-    })
+    Ok(FunctionReport { name: f.name.clone(), arch: f.arch.clone(), blocks })
 }
 
 fn run(graph: &Graph, paths: &Paths, resources: &Resources, options: &Options) -> Schedule {
     let direction = options.direction;
     match options.strategy {
         Choice::Original => schedule(graph, paths, resources, direction, &mut Original),
-        Choice::Shuffle { seed } => {
-            schedule(graph, paths, resources, direction, &mut Shuffle { seed })
-        }
+        Choice::Shuffle { seed } => schedule(graph, paths, resources, direction, &mut Shuffle { seed }),
         Choice::CriticalPath => schedule(graph, paths, resources, direction, &mut CriticalPath),
     }
 }
@@ -310,16 +289,9 @@ fn figures(
 ) -> Figures {
     let timing = time(graph, resources, order);
     let peak = pressure::block_peak(f, liveness, block, insts);
-    let peak_registers = RegClass::ALL
-        .iter()
-        .filter(|&&c| peak[c] > 0)
-        .map(|&c| (c.prefix(), peak[c]))
-        .collect();
-    Figures {
-        cycles: timing.cycles,
-        stalls: timing.stalls,
-        peak_registers,
-    }
+    let peak_registers =
+        RegClass::ALL.iter().filter(|&&c| peak[c] > 0).map(|&c| (c.prefix(), peak[c])).collect();
+    Figures { cycles: timing.cycles, stalls: timing.stalls, peak_registers }
 }
 
 fn picks(f: &Function, old: &[Inst], result: &Schedule, timing: &Timing) -> Vec<PickReport> {

@@ -4,8 +4,7 @@ use crate::list_schedule::LatencySource;
 use sassafras_ir::{Function, Inst};
 use sassafras_list::{Demand, Resources, Unit as ListUnit};
 use sassafras_machine::{
-    Arch, ClassRef, Conditions, MeasuredLatencies, Unit, class_costs, classes_for_mnemonic,
-    unit_for_mnemonic,
+    Arch, ClassRef, Conditions, MeasuredLatencies, Unit, class_costs, classes_for_mnemonic, unit_for_mnemonic,
 };
 
 /// Looks opcodes up once per function.
@@ -24,18 +23,13 @@ impl UnitTable {
             .opcodes()
             .map(|opcode| {
                 let demand = match unit_for_mnemonic(opcode) {
-                    Some(unit) => Demand {
-                        units: vec![(unit as u16, gap(opcode, arch, source))],
-                    },
+                    Some(unit) => Demand { units: vec![(unit as u16, gap(opcode, arch, source))] },
                     None => Demand::default(),
                 };
-                let at = demands
-                    .iter()
-                    .position(|d| *d == demand)
-                    .unwrap_or_else(|| {
-                        demands.push(demand);
-                        demands.len() - 1
-                    });
+                let at = demands.iter().position(|d| *d == demand).unwrap_or_else(|| {
+                    demands.push(demand);
+                    demands.len() - 1
+                });
                 at as u16
             })
             .collect();
@@ -44,19 +38,9 @@ impl UnitTable {
 
     /// The records of one block: one issue slot per cycle, one of each unit.
     pub fn resources(&self, f: &Function, insts: &[Inst]) -> Resources {
-        let units = Unit::ALL
-            .iter()
-            .map(|u| ListUnit {
-                name: u.name().to_owned(),
-                copies: 1,
-            })
-            .collect();
-        let class_of = insts
-            .iter()
-            .map(|&i| self.of_opcode[f.inst(i).opcode.as_u32() as usize])
-            .collect();
-        Resources::new(1, units, self.demands.clone(), class_of)
-            .expect("classes made from the demands above")
+        let units = Unit::ALL.iter().map(|u| ListUnit { name: u.name().to_owned(), copies: 1 }).collect();
+        let class_of = insts.iter().map(|&i| self.of_opcode[f.inst(i).opcode.as_u32() as usize]).collect();
+        Resources::new(1, units, self.demands.clone(), class_of).expect("classes made from the demands above")
     }
 }
 
@@ -69,15 +53,12 @@ fn gap(opcode: &str, arch: Arch, source: LatencySource) -> u16 {
         LatencySource::Documented => classes_for_mnemonic(opcode, &Conditions::default())
             .into_iter()
             .find_map(|found| match found.class {
-                ClassRef::Class(choice) => class_costs(arch, choice.class)?
-                    .throughput_inv
-                    .map(|cost| cost.0.hi()),
+                ClassRef::Class(choice) => {
+                    class_costs(arch, choice.class)?.throughput_inv.map(|cost| cost.0.hi())
+                }
                 ClassRef::Dynamic => None,
             }),
     };
     // Nothing known, or fully pipelined: the issue slot of one cycle.
-    cycles
-        .and_then(|c| u16::try_from(c).ok())
-        .unwrap_or(1)
-        .max(1)
+    cycles.and_then(|c| u16::try_from(c).ok()).unwrap_or(1).max(1)
 }

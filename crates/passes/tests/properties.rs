@@ -9,16 +9,32 @@ use sassafras_testkit::rng::Rng;
 
 fn options(rng: &mut Rng) -> Options {
     Options {
-        strategy: *rng.pick(&[
-            Choice::CriticalPath,
-            Choice::Original,
-            Choice::Shuffle { seed: 5 },
-        ]),
+        strategy: *rng.pick(&[Choice::CriticalPath, Choice::Original, Choice::Shuffle { seed: 5 }]),
         latency: *rng.pick(&[LatencySource::Measured, LatencySource::Documented]),
         unknown_latency: None,
         direction: *rng.pick(&[Direction::TopDown, Direction::BottomUp]),
         trace: rng.chance(50),
     }
+}
+
+#[test]
+fn of_several_errors_the_first_in_the_module_is_reported() {
+    // The first error comes late, behind much work; another thread meets the other one at once.
+    let work = "  R1 = MOV R0\n".repeat(2000);
+    let mut source = String::new();
+    for i in 0..64 {
+        let (arch, body) = match i {
+            20 => ("sm_first", ""),
+            40 => ("sm_second", ""),
+            0..20 => ("sm_90", work.as_str()),
+            _ => ("sm_90", ""),
+        };
+        source += &format!("func f{i} {arch} {{\n^a:\n{body}  EXIT !exit\n}}\n");
+    }
+    let mut module = text::parse(&source).expect("a right text");
+    let options = options(&mut Rng::new(1));
+    let error = schedule_module(&mut module, &options, |_| true).expect_err("two are wrong");
+    assert!(error.to_string().contains("sm_first"), "{error}");
 }
 
 proptest! {

@@ -33,14 +33,8 @@ pub fn main(folder: &Path, run: fn(&str, &str) -> Result<String>) -> ExitCode {
     let trials = files
         .into_iter()
         .map(|path| {
-            let name = path
-                .file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            Trial::test(name, move || {
-                check(&path, run).map_err(|e| Failed::from(format!("{e:#}")))
-            })
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            Trial::test(name, move || check(&path, run).map_err(|e| Failed::from(format!("{e:#}"))))
         })
         .collect();
     libtest_mimic::run(&arguments, trials).exit_code()
@@ -52,11 +46,7 @@ fn check(path: &Path, run: fn(&str, &str) -> Result<String>) -> Result<()> {
         bail!("{}: no `{DIRECTIVE}` line", path.display());
     };
     // The run does not see what it is to print: places in error messages must not move when that changes.
-    let input: String = source
-        .lines()
-        .filter(|l| !l.starts_with(EXPECT))
-        .map(|l| format!("{l}\n"))
-        .collect();
+    let input: String = source.lines().filter(|l| !l.starts_with(EXPECT)).map(|l| format!("{l}\n")).collect();
     let output = run(directive.trim(), &input)?;
     let expected: Vec<&str> = source
         .lines()
@@ -75,10 +65,5 @@ fn check(path: &Path, run: fn(&str, &str) -> Result<String>) -> Result<()> {
         fs::write(path, blessed)?;
         return Ok(());
     }
-    bail!(
-        "{}\n--- expected\n{}\n--- found\n{}",
-        path.display(),
-        expected.join("\n"),
-        found.join("\n")
-    );
+    bail!("{}\n--- expected\n{}\n--- found\n{}", path.display(), expected.join("\n"), found.join("\n"));
 }

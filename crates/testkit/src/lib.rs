@@ -14,8 +14,6 @@ pub mod workloads;
 
 /// How many cases a property test runs: `usual`, or more when `PROPTEST_CASES` asks for more (long campaigns do).
 pub fn cases(usual: u32) -> u32 {
-    let asked = std::env::var("PROPTEST_CASES")
-        .ok()
-        .and_then(|n| n.parse().ok());
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok());
     asked.map_or(usual, |n: u32| n.max(usual))
 }

@@ -3,8 +3,7 @@
 use crate::rng::Rng;
 use sassafras_ir::function::InstSpec;
 use sassafras_ir::{
-    AccessFlags, Block, Effects, Function, Guard, Lane, MemAccess, Operand, Payload, RegClass,
-    Space, Span,
+    AccessFlags, Block, Effects, Function, Guard, Lane, MemAccess, Operand, Payload, RegClass, Space, Span,
 };
 
 /// What a random function is to look like.
@@ -43,18 +42,11 @@ pub fn function(rng: &mut Rng, shape: &Shape) -> Function {
     let mut f = Function::new("random", "sm_90");
     let virt = rng.chance(50);
     let mut maker = Maker { rng, shape, virt };
-    for class in [
-        RegClass::Gpr,
-        RegClass::Uniform,
-        RegClass::Pred,
-        RegClass::UPred,
-    ] {
+    for class in [RegClass::Gpr, RegClass::Uniform, RegClass::Pred, RegClass::UPred] {
         let lanes = maker.registers(class) as u8;
         f.inputs.push(maker.at(class, 0, lanes));
     }
-    let blocks: Vec<Block> = (0..shape.blocks)
-        .map(|i| f.add_block(&format!("b{i}")))
-        .collect();
+    let blocks: Vec<Block> = (0..shape.blocks).map(|i| f.add_block(&format!("b{i}"))).collect();
     for (i, &block) in blocks.iter().enumerate() {
         for _ in 0..shape.insts {
             maker.instruction(&mut f, block);
@@ -80,18 +72,12 @@ impl Maker<'_> {
     }
 
     fn at(&self, class: RegClass, index: u32, lanes: u8) -> Span {
-        let lane = if self.virt {
-            Lane::virt(class, index)
-        } else {
-            Lane::physical(class, index)
-        };
+        let lane = if self.virt { Lane::virt(class, index) } else { Lane::physical(class, index) };
         Span::new(lane.expect("in range"), lanes).expect("in range")
     }
 
     fn span(&mut self, class: RegClass, lanes: u8) -> Span {
-        let index =
-            self.rng
-                .below((self.registers(class) - u32::from(lanes) + 1) as usize) as u32;
+        let index = self.rng.below((self.registers(class) - u32::from(lanes) + 1) as usize) as u32;
         self.at(class, index, lanes)
     }
 
@@ -106,33 +92,28 @@ impl Maker<'_> {
     }
 
     fn guard(&mut self) -> Option<Guard> {
-        let class = if self.rng.chance(90) {
-            RegClass::Pred
-        } else {
-            RegClass::UPred
-        };
+        let class = if self.rng.chance(90) { RegClass::Pred } else { RegClass::UPred };
         let guarded = self.rng.chance(self.shape.guarded);
-        guarded.then(|| Guard {
-            lane: self.span(class, 1).first(),
-            negated: self.rng.chance(50),
-        })
+        guarded.then(|| Guard { lane: self.span(class, 1).first(), negated: self.rng.chance(50) })
     }
 
     fn access(&mut self) -> MemAccess {
         let space = *self.rng.pick(&Space::ALL);
         let mut flags = AccessFlags::empty();
         flags.set(AccessFlags::VOLATILE, self.rng.chance(5));
-        let base = self.rng.chance(85).then(|| self.span(RegClass::Gpr, 1));
+        let base = self.rng.chance(85).then(|| {
+            let lanes = *self.rng.pick(&[1, 1, 1, 2, 2, 3]);
+            self.span(RegClass::Gpr, lanes)
+        });
         MemAccess {
             space,
             flags,
-            width: if self.rng.chance(95) {
-                Some(*self.rng.pick(&[1, 4, 8, 16, 512]))
-            } else {
-                None
-            },
+            width: if self.rng.chance(95) { Some(*self.rng.pick(&[1, 4, 8, 16, 512])) } else { None },
             base,
-            index: self.rng.chance(10).then(|| self.span(RegClass::Uniform, 1)),
+            index: self.rng.chance(10).then(|| {
+                let lanes = 1 + self.rng.below(2) as u8;
+                self.span(RegClass::Uniform, lanes)
+            }),
             offset: self.rng.below(12) as i64 * 2 - 8,
         }
     }
@@ -141,10 +122,7 @@ impl Maker<'_> {
         match self.rng.below(10) {
             0 => Operand::Imm(self.rng.next_u64() as i64 >> self.rng.below(64)),
             1 => Operand::Constant(RegClass::Gpr),
-            2 => Operand::Bank {
-                bank: self.rng.below(4) as u8,
-                offset: self.rng.below(1000) as u32,
-            },
+            2 => Operand::Bank { bank: self.rng.below(4) as u8, offset: self.rng.below(1000) as u32 },
             3 => Operand::Symbol(f.intern(["SR_TID.X", "a name", "q\"\\\n"][self.rng.below(3)])),
             _ => Operand::Reg(self.any_span()),
         }
@@ -153,15 +131,8 @@ impl Maker<'_> {
     fn instruction(&mut self, f: &mut Function, block: Block) {
         let (mut defs, mut uses) = (Vec::new(), Vec::new());
         let mut effects = Effects::empty();
-        let mut opcode = *self.rng.pick(&[
-            "FFMA",
-            "IADD3",
-            "IMAD",
-            "MUFU.RCP",
-            "HFMA2.MMA",
-            "LOP3.LUT",
-            "mad.lo.s32",
-        ]);
+        let mut opcode =
+            *self.rng.pick(&["FFMA", "IADD3", "IMAD", "MUFU.RCP", "HFMA2.MMA", "LOP3.LUT", "mad.lo.s32"]);
         if self.rng.chance(self.shape.memory) {
             self.memory(f, &mut defs, &mut uses);
             opcode = "LDG.E";
@@ -181,10 +152,7 @@ impl Maker<'_> {
             let span = self.any_span();
             defs.push(Operand::Reg(span));
             if self.rng.chance(10) {
-                uses.push(Operand::Tied {
-                    span: self.same_shape(span),
-                    def: defs.len() as u8 - 1,
-                });
+                uses.push(Operand::Tied { span: self.same_shape(span), def: defs.len() as u8 - 1 });
             }
         } else if self.rng.chance(20) {
             defs.push(Operand::Constant(RegClass::Pred));
@@ -199,21 +167,12 @@ impl Maker<'_> {
             _ => Payload::None,
         };
         let guard = self.guard();
-        f.push(
-            block,
-            &InstSpec {
-                opcode,
-                guard,
-                defs: &defs,
-                uses: &uses,
-                effects: Some(effects),
-                payload,
-            },
-        );
+        f.push(block, &InstSpec { opcode, guard, defs: &defs, uses: &uses, effects: Some(effects), payload });
     }
 
+    /// What may be tied to a definition: itself, or any virtual register of its shape.
     fn same_shape(&mut self, span: Span) -> Span {
-        self.span(span.class(), span.len())
+        if self.virt { self.span(span.class(), span.len()) } else { span }
     }
 
     fn memory(&mut self, f: &mut Function, defs: &mut Vec<Operand>, uses: &mut Vec<Operand>) {
@@ -238,34 +197,22 @@ impl Maker<'_> {
             _ if last => (Effects::EXIT, None, vec![]),
             0 => return,
             1 => (Effects::BRANCH, None, vec![target]),
-            2 => (
-                Effects::BRANCH,
-                None,
-                vec![target, Operand::Label(*self.rng.pick(blocks))],
-            ),
+            2 => (Effects::BRANCH, None, vec![target, Operand::Label(*self.rng.pick(blocks))]),
             _ => (
                 Effects::BRANCH,
-                Some(Guard {
-                    lane: self.span(RegClass::Pred, 1).first(),
-                    negated: true,
-                }),
+                Some(Guard { lane: self.span(RegClass::Pred, 1).first(), negated: true }),
                 vec![target],
             ),
         };
-        let opcode = if effect == Effects::EXIT {
-            "EXIT"
-        } else {
-            "BRA"
+        // A branch may be a call, or not understood, as well.
+        let also = match self.rng.chance(self.shape.effects) {
+            true => *self.rng.pick(&[Effects::CALL, Effects::OPAQUE]),
+            false => Effects::empty(),
         };
+        let opcode = if effect == Effects::EXIT { "EXIT" } else { "BRA" };
         f.push(
             block,
-            &InstSpec {
-                opcode,
-                guard,
-                uses: &uses,
-                effects: Some(effect),
-                ..InstSpec::default()
-            },
+            &InstSpec { opcode, guard, uses: &uses, effects: Some(effect | also), ..InstSpec::default() },
         );
     }
 }

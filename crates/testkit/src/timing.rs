@@ -59,21 +59,14 @@ impl Scaling {
 
     /// Instructions per second at one of the sizes.
     pub fn rate(&self, size: usize) -> f64 {
-        let (n, seconds) = self
-            .points
-            .iter()
-            .find(|p| p.0 == size)
-            .copied()
-            .unwrap_or((0, 1.0));
+        let (n, seconds) = self.points.iter().find(|p| p.0 == size).copied().unwrap_or((0, 1.0));
         n as f64 / seconds
     }
 
     /// How the time grows between the first and the last size: 1 is linear.
     pub fn exponent(&self) -> f64 {
         match (self.points.first(), self.points.last()) {
-            (Some(&(n0, t0)), Some(&(n1, t1))) if n1 > n0 => {
-                (t1 / t0).ln() / (n1 as f64 / n0 as f64).ln()
-            }
+            (Some(&(n0, t0)), Some(&(n1, t1))) if n1 > n0 => (t1 / t0).ln() / (n1 as f64 / n0 as f64).ln(),
             _ => f64::NAN,
         }
     }

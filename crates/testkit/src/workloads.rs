@@ -2,9 +2,7 @@
 
 use crate::rng::Rng;
 use sassafras_ir::function::InstSpec;
-use sassafras_ir::{
-    AccessFlags, Block, Effects, Function, Lane, MemAccess, Operand, RegClass, Space, Span,
-};
+use sassafras_ir::{AccessFlags, Block, Effects, Function, Lane, MemAccess, Operand, RegClass, Space, Span};
 
 /// The shapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,11 +17,7 @@ pub enum Workload {
 
 impl Workload {
     /// All of them.
-    pub const ALL: [Workload; 3] = [
-        Workload::IntegerChains,
-        Workload::Gemm8x8,
-        Workload::LoadStore,
-    ];
+    pub const ALL: [Workload; 3] = [Workload::IntegerChains, Workload::Gemm8x8, Workload::LoadStore];
 
     /// A short name for tables.
     pub const fn name(self) -> &'static str {
@@ -42,11 +36,7 @@ impl Workload {
             Workload::Gemm8x8 => gemm(&mut maker, n),
             Workload::LoadStore => load_store(&mut maker, n),
         }
-        let exit = InstSpec {
-            opcode: "EXIT",
-            effects: Some(Effects::EXIT),
-            ..InstSpec::default()
-        };
+        let exit = InstSpec { opcode: "EXIT", effects: Some(Effects::EXIT), ..InstSpec::default() };
         maker.f.push(maker.block, &exit);
         maker.f
     }
@@ -59,20 +49,14 @@ struct Maker {
 }
 
 fn reg(index: u32) -> Span {
-    Lane::physical(RegClass::Gpr, index)
-        .expect("a general register")
-        .into()
+    Lane::physical(RegClass::Gpr, index).expect("a general register").into()
 }
 
 impl Maker {
     fn new(name: &str) -> Maker {
         let mut f = Function::new(name, "sm_90");
         let block = f.add_block("body");
-        Maker {
-            f,
-            block,
-            emitted: 0,
-        }
+        Maker { f, block, emitted: 0 }
     }
 
     fn alu(&mut self, opcode: &str, def: u32, uses: &[u32]) {
@@ -103,15 +87,7 @@ impl Maker {
     }
 
     fn push(&mut self, opcode: &str, defs: &[Operand], uses: &[Operand]) {
-        self.f.push(
-            self.block,
-            &InstSpec {
-                opcode,
-                defs,
-                uses,
-                ..InstSpec::default()
-            },
-        );
+        self.f.push(self.block, &InstSpec { opcode, defs, uses, ..InstSpec::default() });
         self.emitted += 1;
     }
 }
@@ -122,11 +98,7 @@ fn integer_chains(m: &mut Maker, n: usize) {
         let chain = rng.below(16) as u32 * 8;
         let other = rng.below(128) as u32;
         let opcode = *rng.pick(&["IADD3", "LOP3.LUT", "IMAD", "SHF.R.U32", "ISETP"]);
-        m.alu(
-            opcode,
-            chain + rng.below(8) as u32,
-            &[chain + rng.below(8) as u32, other],
-        );
+        m.alu(opcode, chain + rng.below(8) as u32, &[chain + rng.below(8) as u32, other]);
     }
 }
 
@@ -137,20 +109,8 @@ fn gemm(m: &mut Maker, n: usize) {
         // Fragments are double-buffered: each step loads what the next one multiplies.
         let (load, mul) = ((step % 2) * 8, ((step + 1) % 2) * 8);
         for i in 0..8 {
-            m.load(
-                "LDS",
-                a + load + i,
-                Space::Shared,
-                128,
-                i64::from(step * 64 + i * 4),
-            );
-            m.load(
-                "LDS",
-                b + load + i,
-                Space::Shared,
-                129,
-                i64::from(step * 64 + i * 4),
-            );
+            m.load("LDS", a + load + i, Space::Shared, 128, i64::from(step * 64 + i * 4));
+            m.load("LDS", b + load + i, Space::Shared, 129, i64::from(step * 64 + i * 4));
         }
         for i in 0..64 {
             m.alu("FFMA", c + i, &[a + mul + i / 8, b + mul + i % 8, c + i]);
@@ -169,11 +129,7 @@ fn load_store(m: &mut Maker, n: usize) {
             0..4 => m.load("LDG.E", value, Space::Global, pointer, offset),
             4..6 => m.store("STG.E", value, Space::Global, pointer, offset),
             6 => m.alu("IADD3", pointer, &[pointer, value]),
-            _ => m.alu(
-                "IADD3",
-                value,
-                &[rng.below(64) as u32, rng.below(64) as u32],
-            ),
+            _ => m.alu("IADD3", value, &[rng.below(64) as u32, rng.below(64) as u32]),
         }
     }
 }

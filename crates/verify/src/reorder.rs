@@ -8,7 +8,9 @@
 //! * a memory access must have the same set of conflicting accesses before it. Two conflict when one of them writes and
 //!   they may touch the same bytes. The set is kept as a sum of random numbers, one per access: everything in the region
 //!   so far, less those at the same address registers, plus those of these whose bytes overlap;
-//! * an instruction that orders others (fences, barriers, ordered effects) must have the same set before it, likewise.
+//! * an instruction that orders others (fences, barriers, ordered effects) must have the same set before it, likewise;
+//! * a call or an opaque instruction may read any register, whatever it lists: every lane must hold the same there. The
+//!   state is a sum over the lanes, kept up to date write by write.
 //!
 //! Cost O(n log n). Sums are of 128 bits: two different sets agree with a chance of about 2⁻¹²⁸ per comparison, so a
 //! wrong "legal" is not to be expected; a "not legal" is always right.
@@ -49,6 +51,8 @@ pub enum What {
     Memory,
     /// What it must stay behind, or before.
     Effects,
+    /// Some register, where an instruction stands that may read any.
+    State,
 }
 
 impl fmt::Display for What {
@@ -57,6 +61,7 @@ impl fmt::Display for What {
             What::Reads(lane) => write!(f, "reads another value of {lane}"),
             What::Memory => f.write_str("has moved across a memory access that it may conflict with"),
             What::Effects => f.write_str("has moved across a barrier, a call or an ordered instruction"),
+            What::State => f.write_str("may read any register, and one of them holds another value"),
         }
     }
 }
@@ -101,6 +106,8 @@ struct Seen {
     reads: Vec<(Lane, Print)>,
     memory: Vec<Print>,
     effects: Print,
+    /// What all lanes hold, for an instruction that may read any of them.
+    state: Print,
 }
 
 impl Seen {
@@ -108,6 +115,7 @@ impl Seen {
         let lane = self.reads.iter().zip(&other.reads).find(|(a, b)| a != b).map(|(a, _)| What::Reads(a.0));
         lane.or((self.memory != other.memory).then_some(What::Memory))
             .or((self.effects != other.effects).then_some(What::Effects))
+            .or((self.state != other.state).then_some(What::State))
     }
 }
 
@@ -117,6 +125,8 @@ struct Walk<'a> {
     positions: &'a Positions,
     order: &'a [Inst],
     lanes: FxHashMap<Lane, Print>,
+    /// A fingerprint of `lanes`.
+    state: Print,
     regions: [Region; REGIONS],
     fences: Fences,
 }
@@ -134,6 +144,7 @@ impl<'a> Walk<'a> {
             positions,
             order,
             lanes: FxHashMap::default(),
+            state: 0,
             regions: Default::default(),
             fences: Fences::default(),
         }
@@ -175,11 +186,16 @@ impl<'a> Walk<'a> {
             }
         }
         seen.effects = self.fences.step(kind, id(number, 0));
+        seen.state = if kind.reads_all { self.state } else { 0 };
         let kills = f.kills(inst);
         f.for_each_write(inst, |w| {
             let written = id(number, 1000 + usize::from(w.part)).wrapping_add(Print::from(w.lane.bits()));
-            let held = if kills { 0 } else { value(&self.lanes, w.lane) };
-            self.lanes.insert(w.lane, mix(held ^ 0xC0FFEE).wrapping_add(written));
+            let old = value(&self.lanes, w.lane);
+            let held = if kills { 0 } else { old };
+            let new = mix(held ^ 0xC0FFEE).wrapping_add(written);
+            self.lanes.insert(w.lane, new);
+            // What a lane holds names the lane as well (its write or its number), so the sum tells lanes apart.
+            self.state = self.state.wrapping_sub(mix(old)).wrapping_add(mix(new));
         });
         seen
     }
@@ -376,15 +392,21 @@ impl Positions {
     }
 }
 
-/// First byte and the one behind the last, relative to the address registers.
+/// First byte and the one behind the last, relative to the address registers. Not known when they are so far away that
+/// an address of 32 bits may come around to the same bytes.
 fn bytes_of(access: &MemAccess) -> Option<(i64, i64)> {
-    Some((access.offset, access.offset.checked_add(i64::from(access.width?))?))
+    let (start, end) = (access.offset, access.offset.checked_add(i64::from(access.width?))?);
+    let half = 1 << 31;
+    (access.space.is_byte_addressed() && -half <= start && end <= half).then_some((start, end))
 }
 
 /// How an instruction orders others.
 #[derive(Clone, Copy)]
 struct Kind {
+    /// Nothing moves across it.
     full: bool,
+    /// May read any register. (A branch may too, but it ends the block, where all lanes are compared by name.)
+    reads_all: bool,
     sync: bool,
     ordered: bool,
     soft: bool,
@@ -394,6 +416,7 @@ impl Kind {
     fn of(effects: Effects) -> Kind {
         Kind {
             full: effects.intersects(Effects::TERMINATOR | Effects::CALL | Effects::OPAQUE),
+            reads_all: effects.intersects(Effects::CALL | Effects::OPAQUE),
             sync: effects.intersects(Effects::BARRIER | Effects::CONVERGENCE),
             ordered: effects.contains(Effects::ORDERED),
             soft: effects.contains(Effects::CROSS_LANE),

@@ -110,9 +110,30 @@ fn each_kind_of_order_is_kept() {
     assert!(swap("  @P0 R1 = MOV R0\n  @P1 R1 = MOV R2\n", 0, 1).is_err());
     assert_eq!(kind(swap("  global.4[R1] = STG R0\n  R2 = LDG global.4[R3]\n", 0, 1)), Some(What::Memory));
     assert_eq!(kind(swap("  global.4[R1] = STG R0\n  R2 = LDG global.8[R1-4]\n", 0, 1)), Some(What::Memory));
+    // Addresses of 32 bits wrap: these are the same bytes.
+    let wrapped = "  shared.4[R1-4] = STS R0\n  R2 = LDS shared.4[R1+4294967292]\n";
+    assert_eq!(kind(swap(wrapped, 0, 1)), Some(What::Memory));
     assert_eq!(kind(swap("  shared.4[R1] = STS R0\n  BAR !barrier\n", 0, 1)), Some(What::Effects));
     assert_eq!(kind(swap("  R1 = CS2R $A !ordered\n  R2 = CS2R $A !ordered\n", 0, 1)), Some(What::Effects));
     assert_eq!(kind(swap("  R1 = MOV R0\n  X !opaque\n", 0, 1)), Some(What::Effects));
+}
+
+#[test]
+fn what_may_read_any_register_sees_the_same_in_all() {
+    for fence in ["CALL !call", "X !opaque", "R1 = CALL !call"] {
+        let body = format!("  R1 = MOV R0\n  R1 = MOV R2\n  {fence}\n  R1 = MOV R3\n");
+        assert_eq!(kind(swap(&body, 0, 1)), Some(What::State), "{fence}");
+        // The same behind it, where nobody looks.
+        let body = format!("  {fence}\n  R1 = MOV R0\n  R1 = MOV R2\n  R1 = MOV R3\n");
+        assert_eq!(swap(&body, 1, 2), Ok(()), "{fence}");
+    }
+}
+
+/// Offsets of tensor memory are rows and columns: different ones may still overlap.
+#[test]
+fn only_bytes_can_be_told_apart() {
+    let body = "  tensor.4[R1] = ST R0\n  R2 = LD tensor.4[R1+4]\n";
+    assert_eq!(kind(swap(body, 0, 1)), Some(What::Memory));
 }
 
 #[test]

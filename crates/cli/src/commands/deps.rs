@@ -1,10 +1,11 @@
 //! `sassafras deps`
 
 use super::LatencyArgument;
+use crate::failure::Failure;
 use crate::input::Input;
-use crate::knobs::KnobArguments;
+use crate::knobs::{KnobArguments, unknown_latency};
 use crate::output;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use sassafras_deps::cyclic::critical_recurrence;
 use sassafras_deps::export::{self, GraphView};
 use sassafras_deps::models::{Documented, Measured};
@@ -14,9 +15,9 @@ use sassafras_deps::{BuildOptions, EdgeKind, Graph, Node, build};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::text::print_inst;
 use sassafras_ir::{Block, Function};
-use sassafras_knobs::keys;
 use sassafras_machine::Arch;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -78,9 +79,7 @@ struct Cyclic {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let knobs = arguments.knobs.load(&["deps"])?;
-    let unknown = knobs
-        .explicit(keys::HIGH_LATENCY_CYCLES)
-        .map(|c| u16::try_from(c).unwrap_or(u16::MAX));
+    let unknown = unknown_latency(&knobs)?;
     let input = Input::read(&arguments.input)?;
     let mut views = Vec::new();
     let mut dots = String::new();
@@ -97,47 +96,34 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     heading.extend(kinds.map(EdgeKind::name));
     heading.extend(["carried", "critical path", "recurrence"]);
     let mut table = output::table(&heading, &(2..heading.len()).collect::<Vec<_>>());
-    let mut found = false;
+    let mut found = BTreeSet::new();
     for f in input.functions(&arguments.kernels)? {
         let arch = Arch::parse_or_universal(&f.arch)
-            .with_context(|| format!("{}: {}", input.name, f.name))?;
+            .map_err(|error| Failure::Wrong(format!("{}: function `{}`: {error}", input.name, f.name)))?;
+        let latencies = Latencies::new(f, arch, arguments.latency, unknown);
         let cfg = Cfg::new(f);
         for block in f.blocks() {
-            if !arguments.blocks.is_empty()
-                && !arguments.blocks.iter().any(|b| b == f.block_name(block))
-            {
+            if !arguments.blocks.is_empty() && !arguments.blocks.iter().any(|b| b == f.block_name(block)) {
                 continue;
             }
-            found = true;
+            found.insert(f.block_name(block));
             let carried = !arguments.acyclic && cfg.succs(block).contains(&block);
-            let graph = graph_of(f, block, arch, arguments.latency, unknown, carried);
+            let graph = latencies.graph(f, block, carried);
             let label = |n: Node| print_inst(f, f.block_insts(block)[n.index()]);
             if arguments.dot {
                 let name = format!("{} {}", f.name, f.block_name(block));
-                let graph = if arguments.reduced {
-                    graph.with_edges(&reduced_edges(&graph))
-                } else {
-                    graph
-                };
+                let graph = if arguments.reduced { graph.with_edges(&reduced_edges(&graph)) } else { graph };
                 dots.push_str(&export::dot(&graph, &name, label));
                 continue;
             }
-            let shown = if arguments.reduced {
-                graph.with_edges(&reduced_edges(&graph))
-            } else {
-                graph
-            };
+            let shown = if arguments.reduced { graph.with_edges(&reduced_edges(&graph)) } else { graph };
             let recurrence = critical_recurrence(&shown);
             if arguments.json {
                 let cyclic = recurrence.map(|r| Cyclic {
                     latency: r.latency,
                     distance: r.distance,
                     cycles: r.cycles(),
-                    nodes: r
-                        .circuit
-                        .iter()
-                        .map(|&e| shown.edges()[e as usize].from.0)
-                        .collect(),
+                    nodes: r.circuit.iter().map(|&e| shown.edges()[e as usize].from.0).collect(),
                 });
                 views.push(BlockView {
                     function: &f.name,
@@ -147,14 +133,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 });
                 continue;
             }
-            let count = |kind| {
-                shown
-                    .edges()
-                    .iter()
-                    .filter(|e| e.kind == kind)
-                    .count()
-                    .to_string()
-            };
+            let count = |kind| shown.edges().iter().filter(|e| e.kind == kind).count().to_string();
             let mut row = vec![
                 f.name.clone(),
                 f.block_name(block).to_owned(),
@@ -163,32 +142,17 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 shown.edges().len().to_string(),
             ];
             row.extend(kinds.map(count));
-            row.push(
-                shown
-                    .edges()
-                    .iter()
-                    .filter(|e| e.distance > 0)
-                    .count()
-                    .to_string(),
-            );
+            row.push(shown.edges().iter().filter(|e| e.distance > 0).count().to_string());
             row.push(Paths::new(&shown).critical_length().to_string());
             row.push(recurrence.map_or("-".to_owned(), |r| r.cycles().to_string()));
             table.add_row(row);
         }
     }
-    if !found {
-        bail!(
-            "{}: no block is called {}",
-            input.name,
-            arguments.blocks.join(" or ")
-        );
+    if let Some(missing) = arguments.blocks.iter().find(|name| !found.contains(name.as_str())) {
+        bail!("{}: no block is called `{missing}`", input.name);
     }
     if arguments.json {
-        return output::print_json(&Report {
-            schema: 1,
-            input: &input.name,
-            blocks: views,
-        });
+        return output::print_json(&Report { schema: 1, input: &input.name, blocks: views });
     }
     if arguments.dot {
         return output::print(&dots);
@@ -201,18 +165,26 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     output::print(&text)
 }
 
-fn graph_of(
-    f: &Function,
-    block: Block,
-    arch: Arch,
-    latency: LatencyArgument,
-    unknown: Option<u16>,
-    carried: bool,
-) -> Graph {
-    let insts = f.block_insts(block);
-    let options = BuildOptions { carried };
-    match latency {
-        LatencyArgument::Measured => build(f, insts, &Measured::new(f, arch, unknown), options),
-        LatencyArgument::Documented => build(f, insts, &Documented::new(f, arch, unknown), options),
+/// The model that was chosen, made once per function: it looks every opcode up.
+enum Latencies {
+    Measured(Measured),
+    Documented(Documented),
+}
+
+impl Latencies {
+    fn new(f: &Function, arch: Arch, source: LatencyArgument, unknown: Option<u16>) -> Latencies {
+        match source {
+            LatencyArgument::Measured => Latencies::Measured(Measured::new(f, arch, unknown)),
+            LatencyArgument::Documented => Latencies::Documented(Documented::new(f, arch, unknown)),
+        }
+    }
+
+    fn graph(&self, f: &Function, block: Block, carried: bool) -> Graph {
+        let insts = f.block_insts(block);
+        let options = BuildOptions { carried };
+        match self {
+            Latencies::Measured(model) => build(f, insts, model, options),
+            Latencies::Documented(model) => build(f, insts, model, options),
+        }
     }
 }

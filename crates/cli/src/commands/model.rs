@@ -23,8 +23,8 @@ pub struct Arguments {
     /// List the architectures
     #[arg(long)]
     list: bool,
-    /// Write the binary hardware profile here
-    #[arg(long, value_name = "FILE")]
+    /// Write the binary hardware profile here; `-` is standard output
+    #[arg(long, value_name = "FILE", conflicts_with = "list")]
     hw_profile: Option<PathBuf>,
     /// Read a binary hardware profile and show it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "hw_profile"])]
@@ -60,6 +60,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let profile = Profile::for_arch(arch)?;
         let bytes = profile.encode()?;
         output::write_file(path, &bytes)?;
+        if path.as_os_str() == "-" {
+            return Ok(());
+        }
         if !arguments.json {
             let (classes, size) = (profile.classes.len(), bytes.len());
             return output::print(&format!(
@@ -69,11 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
     }
     let view = view(arch);
-    if arguments.json {
-        output::print_json(&view)
-    } else {
-        output::print(&text(&view)?)
-    }
+    if arguments.json { output::print_json(&view) } else { output::print(&text(&view)?) }
 }
 
 /// The JSON form of `--list`. Bump `schema` when a field changes its meaning or goes away.
@@ -100,19 +99,11 @@ fn list(json: bool) -> Result<()> {
     };
     let architectures: Vec<ArchRow> = Arch::all().map(row).collect();
     if json {
-        return output::print_json(&Listing {
-            schema: 1,
-            architectures,
-        });
+        return output::print_json(&Listing { schema: 1, architectures });
     }
     let mut table = output::table(&["arch", "family", "sold as", "documented costs from"], &[]);
     for row in architectures {
-        table.add_row([
-            row.arch.to_string(),
-            row.family,
-            row.era,
-            joined(&row.inherits),
-        ]);
+        table.add_row([row.arch.to_string(), row.family, row.era, joined(&row.inherits)]);
     }
     output::print(&output::render(&table))
 }
@@ -120,26 +111,18 @@ fn list(json: bool) -> Result<()> {
 fn text(view: &ArchView) -> Result<String> {
     let mut out = String::new();
     let bold = anstyle::Style::new().bold();
-    writeln!(
-        out,
-        "{bold}{}{bold:#}: {}, {}",
-        view.arch, view.family, view.era
-    )?;
+    writeln!(out, "{bold}{}{bold:#}: {}, {}", view.arch, view.family, view.era)?;
     if !view.inherits.is_empty() {
         writeln!(out, "documented costs from {}", joined(&view.inherits))?;
     }
     for reason in &view.inferred_reasons {
         writeln!(out, "inferred: {reason}")?;
     }
-    if let (Some(warps), Some(slots)) = (view.warp_profile.warps, view.warp_profile.dispatch_slots)
-    {
+    if let (Some(warps), Some(slots)) = (view.warp_profile.warps, view.warp_profile.dispatch_slots) {
         writeln!(out, "warp profile: {warps} warps, {slots} dispatch slots")?;
     }
     writeln!(out, "\n{bold}units{bold:#}")?;
-    let mut table = output::table(
-        &["index", "unit", "name", "per cycle", "instructions"],
-        &[0],
-    );
+    let mut table = output::table(&["index", "unit", "name", "per cycle", "instructions"], &[0]);
     for unit in &view.units {
         let info = unit.info;
         table.add_row([
@@ -154,15 +137,7 @@ fn text(view: &ArchView) -> Result<String> {
 
     writeln!(out, "\n{bold}classes{bold:#} (scheduling costs)")?;
     let mut table = output::table(
-        &[
-            "class",
-            "unit",
-            "latency",
-            "throughput⁻¹",
-            "index",
-            "what",
-            "opcodes",
-        ],
+        &["class", "unit", "latency", "throughput⁻¹", "index", "what", "opcodes"],
         &[0, 2, 3, 4],
     );
     for class in &view.classes {
@@ -171,9 +146,7 @@ fn text(view: &ArchView) -> Result<String> {
             class.unit.unwrap_or("-").to_owned(),
             cost(class.latency),
             cost(class.throughput_inv),
-            class
-                .latency_index
-                .map_or("-".to_owned(), |i| i.to_string()),
+            class.latency_index.map_or("-".to_owned(), |i| i.to_string()),
             class.description.to_owned(),
             class.opcodes.join(" "),
         ]);
@@ -181,22 +154,13 @@ fn text(view: &ArchView) -> Result<String> {
     out.push_str(&output::render(&table));
 
     writeln!(out, "\n{bold}opcodes{bold:#}")?;
-    let mut table = output::table(
-        &["opcode", "number", "class", "table", "under conditions"],
-        &[1, 2],
-    );
+    let mut table = output::table(&["opcode", "number", "class", "table", "under conditions"], &[1, 2]);
     for opcode in &view.opcodes {
         let variants: Vec<String> = opcode
             .variants
             .iter()
             .filter(|v| !v.condition.to_string().is_empty())
-            .map(|v| {
-                format!(
-                    "{}: {}",
-                    v.condition,
-                    v.class.map_or("dynamic".to_owned(), |c| c.to_string())
-                )
-            })
+            .map(|v| format!("{}: {}", v.condition, v.class.map_or("dynamic".to_owned(), |c| c.to_string())))
             .collect();
         table.add_row([
             opcode.name.to_owned(),
@@ -209,19 +173,8 @@ fn text(view: &ArchView) -> Result<String> {
     out.push_str(&output::render(&table));
 
     writeln!(out, "\n{bold}measured{bold:#} (cycles)")?;
-    let mut table = output::table(
-        &[
-            "from",
-            "to",
-            "use",
-            "hazard",
-            "registers",
-            "cycles",
-            "source",
-            "arch",
-        ],
-        &[5],
-    );
+    let mut table =
+        output::table(&["from", "to", "use", "hazard", "registers", "cycles", "source", "arch"], &[5]);
     for measured in &view.measured {
         let row = measured.row;
         let any = |text: Option<String>| text.unwrap_or_default();
@@ -245,11 +198,7 @@ fn text(view: &ArchView) -> Result<String> {
 }
 
 fn joined(archs: &[Arch]) -> String {
-    archs
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(", ")
+    archs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn cost(cost: Option<Cost>) -> String {

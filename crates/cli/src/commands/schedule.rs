@@ -3,12 +3,11 @@
 use super::LatencyArgument;
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::knobs::KnobArguments;
+use crate::knobs::{KnobArguments, unknown_latency};
 use crate::output;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use sassafras_ir::text;
-use sassafras_knobs::keys;
 use sassafras_list::Direction;
 use sassafras_passes::{Choice, Figures, FunctionReport, Options, schedule_module};
 use serde::Serialize;
@@ -25,7 +24,7 @@ use std::path::PathBuf;
 pub struct Arguments {
     /// What to schedule; `-` is standard input [default: a built-in sample]
     input: Option<PathBuf>,
-    /// Write the result here; `-` is standard output
+    /// Write the result here; `-` is standard output, which then gets nothing else
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// How to order
@@ -89,6 +88,10 @@ struct Report<'a> {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
+    let to_stdout = arguments.output.as_deref().is_some_and(|p| p.as_os_str() == "-");
+    if to_stdout && (arguments.json || arguments.trace) {
+        bail!("`-o -` and a report cannot both go to standard output; write the result to a file");
+    }
     let knobs = arguments.knobs.load(&["deps"])?;
     let mut input = match &arguments.input {
         Some(path) => Input::read(path)?,
@@ -99,28 +102,19 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         strategy: match arguments.strategy {
             StrategyArgument::CriticalPath => Choice::CriticalPath,
             StrategyArgument::Original => Choice::Original,
-            StrategyArgument::Shuffle => Choice::Shuffle {
-                seed: arguments.seed,
-            },
+            StrategyArgument::Shuffle => Choice::Shuffle { seed: arguments.seed },
         },
         latency: arguments.latency.into(),
-        unknown_latency: knobs
-            .explicit(keys::HIGH_LATENCY_CYCLES)
-            .map(|c| u16::try_from(c).unwrap_or(u16::MAX)),
+        unknown_latency: unknown_latency(&knobs)?,
         direction: match arguments.direction {
             DirectionArgument::TopDown => Direction::TopDown,
             DirectionArgument::BottomUp => Direction::BottomUp,
         },
         trace: arguments.trace,
     };
-    let wanted =
-        |name: &str| arguments.kernels.is_empty() || arguments.kernels.iter().any(|k| k == name);
+    let wanted = |name: &str| arguments.kernels.is_empty() || arguments.kernels.iter().any(|k| k == name);
     let reports = schedule_module(&mut input.module, &options, wanted)
         .map_err(|error| Failure::Wrong(format!("{}: {error}", input.name)))?;
-    let to_stdout = arguments
-        .output
-        .as_deref()
-        .is_some_and(|p| p.as_os_str() == "-");
     if let Some(path) = &arguments.output {
         output::write_file(path, text::print(&input.module).as_bytes())?;
     }
@@ -143,20 +137,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 fn summary(name: &str, options: &Options, reports: &[FunctionReport]) -> Result<String> {
     let bold = anstyle::Style::new().bold();
     let mut out = String::new();
-    writeln!(
-        out,
-        "{bold}{name}{bold:#}, strategy {}\n",
-        options.strategy.name()
-    )?;
+    writeln!(out, "{bold}{name}{bold:#}, strategy {}\n", options.strategy.name())?;
     let classes: BTreeSet<&str> = reports
         .iter()
         .flat_map(|r| &r.blocks)
-        .flat_map(|b| {
-            b.before
-                .peak_registers
-                .keys()
-                .chain(b.after.peak_registers.keys())
-        })
+        .flat_map(|b| b.before.peak_registers.keys().chain(b.after.peak_registers.keys()))
         .copied()
         .collect();
     let mut heading = vec!["block", "insts", "cycles", "stalls", "critical path"];
@@ -175,16 +160,8 @@ fn summary(name: &str, options: &Options, reports: &[FunctionReport]) -> Result<
                 change(block.before.stalls, block.after.stalls),
                 block.critical_path.to_string(),
             ];
-            row.extend(
-                classes
-                    .iter()
-                    .map(|class| peak_change(&block.before, &block.after, class)),
-            );
-            row.push(
-                block
-                    .kept
-                    .map_or(String::new(), |why| format!("kept: {why}")),
-            );
+            row.extend(classes.iter().map(|class| peak_change(&block.before, &block.after, class)));
+            row.push(block.kept.map_or(String::new(), |why| format!("kept: {why}")));
             table.add_row(row);
         }
         let (before, after) = report.totals();
@@ -195,11 +172,7 @@ fn summary(name: &str, options: &Options, reports: &[FunctionReport]) -> Result<
                 change(before.stalls, after.stalls),
                 String::new(),
             ]);
-            row.extend(
-                classes
-                    .iter()
-                    .map(|class| peak_change(&before, &after, class)),
-            );
+            row.extend(classes.iter().map(|class| peak_change(&before, &after, class)));
             table.add_row(row);
         }
         out.push_str(&output::render(&table));
@@ -211,9 +184,7 @@ fn summary(name: &str, options: &Options, reports: &[FunctionReport]) -> Result<
     let (before, after) = reports
         .iter()
         .map(FunctionReport::totals)
-        .fold((0, 0), |sum, (before, after)| {
-            (sum.0 + before.cycles, sum.1 + after.cycles)
-        });
+        .fold((0, 0), |sum, (before, after)| (sum.0 + before.cycles, sum.1 + after.cycles));
     if after < before {
         let percent = 100.0 * (before - after) as f64 / before as f64;
         writeln!(
@@ -221,25 +192,17 @@ fn summary(name: &str, options: &Options, reports: &[FunctionReport]) -> Result<
             "{before} → {after} cycles by the model: {percent:.1} % less, every block counted once"
         )?;
     } else {
-        writeln!(
-            out,
-            "{before} → {after} cycles by the model, every block counted once"
-        )?;
+        writeln!(out, "{before} → {after} cycles by the model, every block counted once")?;
     }
     Ok(out)
 }
 
 fn change(before: u64, after: u64) -> String {
-    if before == after {
-        before.to_string()
-    } else {
-        format!("{before} → {after}")
-    }
+    if before == after { before.to_string() } else { format!("{before} → {after}") }
 }
 
 fn peak_change(before: &Figures, after: &Figures, class: &str) -> String {
-    let peak =
-        |figures: &Figures| u64::from(figures.peak_registers.get(class).copied().unwrap_or(0));
+    let peak = |figures: &Figures| u64::from(figures.peak_registers.get(class).copied().unwrap_or(0));
     change(peak(before), peak(after))
 }
 
@@ -253,9 +216,5 @@ fn trace(block: &sassafras_passes::BlockReport) -> Result<String> {
             pick.reason.to_owned(),
         ]);
     }
-    Ok(format!(
-        "picks in `{}`\n{}\n",
-        block.name,
-        output::render(&table)
-    ))
+    Ok(format!("picks in `{}`\n{}\n", block.name, output::render(&table)))
 }

@@ -84,6 +84,18 @@ impl EdgeCosts {
         EdgeCosts { unknown_raw: cost.unwrap_or(self.unknown_raw), ..self }
     }
 
+    /// The same with another cost for results that no table speaks of and for memory order: what the knob
+    /// `sched-high-latency-cycles` stands for in the documents.
+    #[must_use]
+    pub fn with_high_latency(self, cost: Option<u16>) -> EdgeCosts {
+        match cost {
+            Some(cost) => {
+                EdgeCosts { unknown_raw: cost, memory_raw: cost, memory_war: cost, memory_waw: cost, ..self }
+            }
+            None => self,
+        }
+    }
+
     /// The cost of an order that is not about registers.
     pub fn order(&self, kind: OrderKind) -> u16 {
         match kind {

@@ -15,9 +15,10 @@ pub struct Documented {
 }
 
 impl Documented {
-    /// Looks every opcode of the function up once. `unknown` replaces what a result costs that no table speaks of.
-    pub fn new(f: &Function, arch: Arch, unknown: Option<u16>) -> Documented {
-        let costs = costs::DOCUMENTED.with_unknown(unknown);
+    /// Looks every opcode of the function up once. `high_latency` replaces
+    /// what a result costs that no table speaks of, and what memory order costs.
+    pub fn new(f: &Function, arch: Arch, high_latency: Option<u16>) -> Documented {
+        let costs = costs::DOCUMENTED.with_high_latency(high_latency);
         let interned =
             Interned::new(f, |opcode| documented_latency(opcode, arch).unwrap_or(costs.unknown_raw));
         Documented { class_of: interned.of_opcode, latency: interned.values, costs }

@@ -6,8 +6,8 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use sassafras_hwprofile::{
-    Block, Class, Dimension, Estimate, Group, Label, LatencyEntry, Override, Profile, Properties,
-    Rule, SmTable, Standard, Text, Variant, VariantSection,
+    Block, Class, Dimension, Estimate, Group, Label, LatencyEntry, Override, Profile, Properties, Rule,
+    SmTable, Standard, Text, Variant, VariantSection,
 };
 use sassafras_machine::{Arch, ClassId, SchedParams};
 
@@ -25,8 +25,7 @@ fn label() -> impl Strategy<Value = Label> {
 
 fn estimate() -> impl Strategy<Value = Estimate> {
     prop_oneof![
-        any::<(u8, u8)>()
-            .prop_map(|(a, b)| Estimate::between(a.min(b), a.max(b)).expect("ordered")),
+        any::<(u8, u8)>().prop_map(|(a, b)| Estimate::between(a.min(b), a.max(b)).expect("ordered")),
         any::<u8>().prop_map(Estimate::Exact),
         Just(Estimate::Unknown)
     ]
@@ -84,28 +83,23 @@ prop_compose! {
 }
 
 fn variants() -> impl Strategy<Value = VariantSection> {
-    (1u32.., vec(any::<(u32, u16, u32, u32)>(), 0..3)).prop_map(|(start, variants)| {
-        VariantSection {
-            start_index: NonZeroU32::new(start).expect("positive"),
-            variants: variants
-                .into_iter()
-                .map(
-                    |(source_data, flags, throughput_value, aux_value)| Variant {
-                        source_data,
-                        flags,
-                        throughput_value,
-                        aux_value,
-                    },
-                )
-                .collect(),
-        }
+    (1u32.., vec(any::<(u32, u16, u32, u32)>(), 0..3)).prop_map(|(start, variants)| VariantSection {
+        start_index: NonZeroU32::new(start).expect("positive"),
+        variants: variants
+            .into_iter()
+            .map(|(source_data, flags, throughput_value, aux_value)| Variant {
+                source_data,
+                flags,
+                throughput_value,
+                aux_value,
+            })
+            .collect(),
     })
 }
 
 fn sm_table() -> impl Strategy<Value = SmTable> {
-    vec(0u8..16, 0..20).prop_map(|bits| SmTable {
-        classes: bits.into_iter().filter_map(Properties::from_bits).collect(),
-    })
+    vec(0u8..16, 0..20)
+        .prop_map(|bits| SmTable { classes: bits.into_iter().filter_map(Properties::from_bits).collect() })
 }
 
 prop_compose! {
@@ -135,41 +129,22 @@ pub fn full() -> Profile {
     let text = |text: &str| Text::new(text).expect("no NUL");
     let class = |id| ClassId::new(id).expect("in range");
     let mut profile = Profile::for_arch(Arch::SM_80).expect("fits");
-    profile
-        .classes
-        .retain(|id, _| [2, 4, 16].contains(&id.get()));
-    profile.classes.insert(
-        class(700),
-        Class {
-            dual_issue: Some(0x0201),
-            ..Class::default()
-        },
-    );
+    profile.classes.retain(|id, _| [2, 4, 16].contains(&id.get()));
+    profile.classes.insert(class(700), Class { dual_issue: Some(0x0201), ..Class::default() });
     profile.inherited_from = Some(Arch::SM_90A);
     profile.barrier_table = Some(Block([0xA5; 128]));
     profile.sections = vec![text("base"), text("")];
-    let variant = Variant {
-        source_data: 1,
-        flags: 2,
-        throughput_value: 3,
-        aux_value: 4,
-    };
+    let variant = Variant { source_data: 1, flags: 2, throughput_value: 3, aux_value: 4 };
     profile.variants = Some(VariantSection {
         start_index: NonZeroU32::new(5).expect("positive"),
         variants: vec![variant; 2],
     });
     profile.weights = Some(text("longer than the inline buffer"));
-    profile.dimensions = vec![Dimension {
-        flags: 1,
-        value: 2,
-        child: 3,
-    }];
+    profile.dimensions = vec![Dimension { flags: 1, value: 2, child: 3 }];
     profile.groups[0].barriers = vec![7];
     profile.groups[0].barrier_data = vec![Block([1; 128])];
     profile.groups[0].waits = vec![Block([2; 36])];
     profile.groups[0].scoreboards = vec![Block([3; 36])];
-    profile.sm_tables = vec![SmTable {
-        classes: vec![Properties::of([1, 2, 1, 1]); 9],
-    }];
+    profile.sm_tables = vec![SmTable { classes: vec![Properties::of([1, 2, 1, 1]); 9] }];
     profile
 }

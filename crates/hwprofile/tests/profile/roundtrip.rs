@@ -56,11 +56,7 @@ fn every_byte_is_checked_or_carried() {
         }
     }
     // What is carried is the free data; counts, offsets, sentinels and padding are the larger part.
-    assert!(
-        refused > bytes.len() * 2,
-        "{refused} of {} changes refused",
-        bytes.len() * 4
-    );
+    assert!(refused > bytes.len() * 2, "{refused} of {} changes refused", bytes.len() * 4);
     for len in 0..bytes.len() {
         assert!(Profile::decode(&bytes[..len]).is_err(), "cut at {len}");
     }
@@ -68,10 +64,7 @@ fn every_byte_is_checked_or_carried() {
 }
 
 fn le(bytes: &[u8], at: usize, size: usize) -> usize {
-    bytes[at..at + size]
-        .iter()
-        .rev()
-        .fold(0, |value, &byte| value << 8 | usize::from(byte))
+    bytes[at..at + size].iter().rev().fold(0, |value, &byte| value << 8 | usize::from(byte))
 }
 
 /// The offset of the first record of a type.
@@ -97,56 +90,21 @@ fn broken_fields_are_named() {
         (12, 81, "unknown architecture 81"),
         (20, 9, "offset is"),
         (56, 1, "file length"),
-        (
-            at(RecordType::Wait) + 16,
-            0,
-            "record cost product is 0x100, expected 0x118",
-        ),
-        (
-            at(RecordType::BarrierData) + 4,
-            0,
-            "record aux size is 0x0, expected 0x80",
-        ),
-        (
-            at(RecordType::Scoreboard) + 40,
-            35,
-            "record data size is 0x23, expected 0x24",
-        ),
-        (
-            at(RecordType::Standard) + 89,
-            1,
-            "record padding is 0x1, expected 0x0",
-        ),
+        (at(RecordType::Wait) + 16, 0, "record cost product is 0x100, expected 0x118"),
+        (at(RecordType::BarrierData) + 4, 0, "record aux size is 0x0, expected 0x80"),
+        (at(RecordType::Scoreboard) + 40, 35, "record data size is 0x23, expected 0x24"),
+        (at(RecordType::Standard) + 89, 1, "record padding is 0x1, expected 0x0"),
         (at(RecordType::Standard) + 32, 1, "record data pointer"),
-        (
-            at(RecordType::GroupBoundary) + 48,
-            0,
-            "record inline string",
-        ),
-        (
-            at(RecordType::GroupBoundary) + 80,
-            0,
-            "record string buffer pointer",
-        ),
+        (at(RecordType::GroupBoundary) + 48, 0, "record inline string"),
+        (at(RecordType::GroupBoundary) + 80, 0, "record string buffer pointer"),
         (at(RecordType::SmSpecific) + 64, 0, "record parent pointer"),
-        (
-            at(RecordType::Variants) + 16,
-            0,
-            "variant start index is 0x0",
-        ),
-        (
-            at(RecordType::CategoryHeader) + 16,
-            3,
-            "record cost product is 0x3, expected 0x2",
-        ),
+        (at(RecordType::Variants) + 16, 0, "variant start index is 0x0"),
+        (at(RecordType::CategoryHeader) + 16, 3, "record cost product is 0x3, expected 0x2"),
         (at(RecordType::Root), 2, "unknown record type 2"),
         (at(RecordType::Root) + 4, 0, "record aux size"),
     ] {
         let found = broken(offset, value);
-        assert!(
-            found.contains(message),
-            "{offset:#x}: {found}, expected {message}"
-        );
+        assert!(found.contains(message), "{offset:#x}: {found}, expected {message}");
         assert!(found.contains("offset 0x"), "{found}");
     }
 }

@@ -32,18 +32,10 @@ impl ParseError {
 
     /// The error as a compiler would show it: the line with a caret under the place.
     pub fn render(&self, file: &str, source: &str, colour: bool) -> String {
-        let renderer = if colour {
-            Renderer::styled()
-        } else {
-            Renderer::plain()
-        };
-        let snippet = Snippet::source(source).path(file).annotation(
-            AnnotationKind::Primary
-                .span(self.span.clone())
-                .label(self.message.as_str()),
-        );
-        renderer.render(&[Level::ERROR
-            .primary_title(self.message.as_str())
-            .element(snippet)])
+        let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+        let snippet = Snippet::source(source)
+            .path(file)
+            .annotation(AnnotationKind::Primary.span(self.span.clone()).label(self.message.as_str()));
+        renderer.render(&[Level::ERROR.primary_title(self.message.as_str()).element(snippet)])
     }
 }

@@ -16,11 +16,7 @@ const MAX_OPERANDS: usize = 255;
 /// Parses a text. Stops at the first error. The result is not verified yet; see [`crate::verify`].
 pub fn parse(source: &str) -> Result<Module, ParseError> {
     if u32::try_from(source.len()).is_err() {
-        return Err(ParseError::new(
-            source,
-            0..0,
-            "the text is longer than 4 GiB",
-        ));
+        return Err(ParseError::new(source, 0..0, "the text is longer than 4 GiB"));
     }
     let mut tokens = Vec::with_capacity(source.len() / 4);
     for (token, span) in Token::lexer(source).spanned() {
@@ -36,11 +32,7 @@ pub fn parse(source: &str) -> Result<Module, ParseError> {
             }
         }
     }
-    let mut parser = Parser {
-        source,
-        tokens,
-        at: 0,
-    };
+    let mut parser = Parser { source, tokens, at: 0 };
     let mut module = Module::default();
     loop {
         parser.skip_newlines();
@@ -140,8 +132,7 @@ impl<'a> Parser<'a> {
                     Some('r') => '\r',
                     Some(c @ ('"' | '\\')) => c,
                     _ => {
-                        return self
-                            .error_at(span, "an escape must be one of \\n \\t \\r \\\" \\\\");
+                        return self.error_at(span, "an escape must be one of \\n \\t \\r \\\" \\\\");
                     }
                 },
                 c => c,
@@ -212,8 +203,7 @@ impl<'a> Parser<'a> {
         let mut line_start = true;
         loop {
             match self.peek() {
-                Token::End => break,
-                Token::CloseBrace if line_start => break,
+                Token::End | Token::CloseBrace => break,
                 Token::Label | Token::Caret if line_start => {
                     let span = self.span();
                     let name = self.tail(Token::Label, Token::Caret)?;
@@ -246,10 +236,7 @@ impl<'a> Parser<'a> {
             if register.len() != 1 || !register.class().can_guard() {
                 return self.error_at(span, format!("{register} cannot guard an instruction"));
             }
-            Some(Guard {
-                lane: register.first(),
-                negated,
-            })
+            Some(Guard { lane: register.first(), negated })
         } else {
             None
         };
@@ -260,45 +247,27 @@ impl<'a> Parser<'a> {
         }
         let opcode = self.word_or_quoted("an opcode")?;
         let mut uses = Vec::new();
-        if !matches!(
-            self.peek(),
-            Token::Newline | Token::End | Token::Bang | Token::CloseBrace
-        ) && !self.at_payload()
+        if !matches!(self.peek(), Token::Newline | Token::End | Token::Bang | Token::CloseBrace)
+            && !self.at_payload()
         {
             self.operands(f, labels, &mut uses)?;
         }
         let mut effects = Effects::empty();
         while self.accept(Token::Bang).is_some() {
-            let Some((_, effect)) = Effects::NAMES
-                .into_iter()
-                .find(|(name, _)| *name == self.text())
-            else {
-                return self.error(format!(
-                    "no such effect; one of {}",
-                    Effects::NAMES.map(|n| n.0).join(", ")
-                ));
+            let Some((_, effect)) = Effects::NAMES.into_iter().find(|(name, _)| *name == self.text()) else {
+                return self
+                    .error(format!("no such effect; one of {}", Effects::NAMES.map(|n| n.0).join(", ")));
             };
             self.expect(Token::Word)?;
             effects |= effect;
         }
-        let payload = if self.at_payload() {
-            self.payload(f)?
-        } else {
-            Payload::None
-        };
+        let payload = if self.at_payload() { self.payload(f)? } else { Payload::None };
         if self.peek() != Token::End && self.peek() != Token::CloseBrace {
             self.expect(Token::Newline)?;
         }
         f.push(
             block,
-            &InstSpec {
-                opcode: &opcode,
-                guard,
-                defs: &defs,
-                uses: &uses,
-                effects: Some(effects),
-                payload,
-            },
+            &InstSpec { opcode: &opcode, guard, defs: &defs, uses: &uses, effects: Some(effects), payload },
         );
         Ok(())
     }
@@ -322,9 +291,7 @@ impl<'a> Parser<'a> {
         self.expect(Token::OpenParen)?;
         let payload = if kind == "raw" {
             let digits = self.text();
-            let word = digits
-                .strip_prefix("0x")
-                .and_then(|d| u128::from_str_radix(d, 16).ok());
+            let word = digits.strip_prefix("0x").and_then(|d| u128::from_str_radix(d, 16).ok());
             match word {
                 Some(word) if self.peek() == Token::Number => {
                     self.at += 1;
@@ -340,12 +307,7 @@ impl<'a> Parser<'a> {
         Ok(payload)
     }
 
-    fn operands(
-        &mut self,
-        f: &mut Function,
-        labels: &Labels,
-        into: &mut Vec<Operand>,
-    ) -> Result<()> {
+    fn operands(&mut self, f: &mut Function, labels: &Labels, into: &mut Vec<Operand>) -> Result<()> {
         loop {
             if into.len() == MAX_OPERANDS {
                 return self.error(format!("more than {MAX_OPERANDS} operands"));
@@ -374,9 +336,7 @@ impl<'a> Parser<'a> {
                 let name = self.tail(Token::Symbol, Token::Dollar)?;
                 Ok(Operand::Symbol(f.intern(&name)))
             }
-            Token::Word if self.peek_at(1) == Token::OpenBracket && self.text() == "c" => {
-                self.bank()
-            }
+            Token::Word if self.peek_at(1) == Token::OpenBracket && self.text() == "c" => self.bank(),
             Token::Word if self.peek_at(1) == Token::OpenBracket => {
                 let access = self.access()?;
                 Ok(Operand::Mem(f.add_mem(access)))
@@ -388,17 +348,11 @@ impl<'a> Parser<'a> {
                     return self.error_at(span, "the number of a definition");
                 };
                 self.expect(Token::CloseParen)?;
-                Ok(Operand::Tied {
-                    span: self.register("a register")?,
-                    def,
-                })
+                Ok(Operand::Tied { span: self.register("a register")?, def })
             }
             Token::Word => {
                 let text = self.text();
-                if let Some(class) = RegClass::ALL
-                    .into_iter()
-                    .find(|c| c.constant_name() == Some(text))
-                {
+                if let Some(class) = RegClass::ALL.into_iter().find(|c| c.constant_name() == Some(text)) {
                     self.at += 1;
                     return Ok(Operand::Constant(class));
                 }
@@ -419,10 +373,7 @@ impl<'a> Parser<'a> {
         self.expect(Token::CloseBracket)?;
         match (u8::try_from(bank), u32::try_from(offset)) {
             (Ok(bank), Ok(offset)) => Ok(Operand::Bank { bank, offset }),
-            _ => self.error_at(
-                span,
-                "a bank is at most 255 and an offset at most 4294967295",
-            ),
+            _ => self.error_at(span, "a bank is at most 255 and an offset at most 4294967295"),
         }
     }
 
@@ -433,24 +384,16 @@ impl<'a> Parser<'a> {
             let spaces = Space::ALL.map(Space::name).join(", ");
             return self.error(format!("no such memory space; one of {spaces}"));
         };
-        let mut access = MemAccess {
-            space,
-            flags: AccessFlags::empty(),
-            width: None,
-            base: None,
-            index: None,
-            offset: 0,
-        };
+        let mut access =
+            MemAccess { space, flags: AccessFlags::empty(), width: None, base: None, index: None, offset: 0 };
         for part in parts {
             if let Some((_, flag)) = FLAG_NAMES.into_iter().find(|(name, _)| *name == part) {
                 access.flags |= flag;
             } else if let (Ok(width), None) = (part.parse::<u32>(), access.width) {
                 access.width = Some(width);
             } else {
-                return self.error_at(
-                    span,
-                    format!("`{part}` is neither a width in bytes nor a flag of an access"),
-                );
+                return self
+                    .error_at(span, format!("`{part}` is neither a width in bytes nor a flag of an access"));
             }
         }
         self.at += 1;
@@ -496,10 +439,7 @@ impl<'a> Parser<'a> {
             Some(hex) => u64::from_str_radix(hex, 16),
             None => digits.parse::<u64>(),
         };
-        let value = magnitude
-            .ok()
-            .map(i128::from)
-            .map(|m| if negative { -m } else { m });
+        let value = magnitude.ok().map(i128::from).map(|m| if negative { -m } else { m });
         match value.and_then(|v| i64::try_from(v).ok()) {
             Some(value) => Ok(value),
             None => self.error_at(span, "not a number of 64 bits"),
@@ -540,14 +480,10 @@ impl<'a> Parser<'a> {
         make: impl Fn(RegClass, u32) -> Option<Lane>,
     ) -> Result<Option<Lane>> {
         let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
-        let class = RegClass::ALL
-            .into_iter()
-            .find(|&c| prefix(c) == &text[..text.len() - digits.len()]);
+        let class = RegClass::ALL.into_iter().find(|&c| prefix(c) == &text[..text.len() - digits.len()]);
         // `R007` would print back as `R7`: one spelling per register.
         let canonical = digits == "0" || !digits.starts_with('0');
-        let (Some(class), true, true) =
-            (class, canonical, digits.bytes().all(|b| b.is_ascii_digit()))
-        else {
+        let (Some(class), true, true) = (class, canonical, digits.bytes().all(|b| b.is_ascii_digit())) else {
             return Ok(None);
         };
         if digits.is_empty() {

@@ -46,12 +46,7 @@ fn print_function(f: &Function, out: &mut String) -> fmt::Result {
 fn write_inst(f: &Function, inst: Inst, out: &mut String) -> fmt::Result {
     let data = f.inst(inst);
     if let Some(guard) = data.guard {
-        write!(
-            out,
-            "@{}{} ",
-            if guard.negated { "!" } else { "" },
-            guard.lane
-        )?;
+        write!(out, "@{}{} ", if guard.negated { "!" } else { "" }, guard.lane)?;
     }
     if !f.defs(inst).is_empty() {
         separated(out, f.defs(inst), |out, op| write_operand(f, *op, out))?;
@@ -143,15 +138,9 @@ struct Word<'a>(&'a str);
 impl fmt::Display for Word<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut chars = self.0.chars();
-        let plain = chars
-            .next()
-            .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        let plain = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
             && chars.all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
-        if plain {
-            f.write_str(self.0)
-        } else {
-            Quoted(self.0).fmt(f)
-        }
+        if plain { f.write_str(self.0) } else { Quoted(self.0).fmt(f) }
     }
 }
 
@@ -160,16 +149,9 @@ struct Tail<'a>(&'a str);
 
 impl fmt::Display for Tail<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plain = !self.0.is_empty()
-            && self
-                .0
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "_.$".contains(c));
-        if plain {
-            f.write_str(self.0)
-        } else {
-            Quoted(self.0).fmt(f)
-        }
+        let plain =
+            !self.0.is_empty() && self.0.chars().all(|c| c.is_ascii_alphanumeric() || "_.$".contains(c));
+        if plain { f.write_str(self.0) } else { Quoted(self.0).fmt(f) }
     }
 }
 

@@ -19,6 +19,6 @@ impl Strategy for CriticalPath {
             crate::Direction::TopDown => context.graph.succs(node).len(),
             crate::Direction::BottomUp => context.graph.preds(node).len(),
         };
-        [i64::from(context.to_go(node)), dependents as i64]
+        [context.to_go(node) as i64, dependents as i64]
     }
 }

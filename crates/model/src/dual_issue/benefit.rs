@@ -111,10 +111,7 @@ pub enum Ineligible {
 #[must_use]
 pub fn classify_block(block: &BlockInfo<'_>) -> BlockTemperature {
     let has = |t| block.instrs.iter().any(|i| i.temperature == Some(t));
-    BlockTemperature {
-        hot: has(Temperature::Hot),
-        cold: has(Temperature::Cold),
-    }
+    BlockTemperature { hot: has(Temperature::Hot), cold: has(Temperature::Cold) }
 }
 
 /// Checks a function and scores it.
@@ -133,38 +130,21 @@ fn score(function: &FunctionInfo<'_>) -> Result<u64, Ineligible> {
     if function.incompatible {
         return Err(Ineligible::IncompatibleFunction);
     }
-    if let Some(block) = function
-        .blocks
-        .iter()
-        .position(|b| classify_block(b).is_mixed())
-    {
+    if let Some(block) = function.blocks.iter().position(|b| classify_block(b).is_mixed()) {
         return Err(Ineligible::MixedBlock { block });
     }
     let limit = function.score_limit;
     let (mut benefit, mut cold_total) = (0, 0);
-    for (block, info) in function
-        .blocks
-        .iter()
-        .enumerate()
-        .filter(|(_, b)| b.edge_flags & 3 == 3)
-    {
+    for (block, info) in function.blocks.iter().enumerate().filter(|(_, b)| b.edge_flags & 3 == 3) {
         let weight = |t| -> u64 {
-            info.instrs
-                .iter()
-                .filter(|i| i.temperature == Some(t))
-                .map(MemoryInstr::weight)
-                .sum()
+            info.instrs.iter().filter(|i| i.temperature == Some(t)).map(MemoryInstr::weight).sum()
         };
         let (hot, cold) = (weight(Temperature::Hot), weight(Temperature::Cold));
         if hot > 0 {
             let score = hot.min(cold) + cold_total;
             benefit = benefit.max(score);
             if score > limit {
-                return Err(Ineligible::ExceedsLimit {
-                    block,
-                    score,
-                    limit,
-                });
+                return Err(Ineligible::ExceedsLimit { block, score, limit });
             }
         }
         cold_total += cold;
@@ -188,26 +168,15 @@ mod tests {
     use super::*;
 
     const fn mem(temperature: Temperature, last_source_byte: u8) -> MemoryInstr {
-        MemoryInstr {
-            temperature: Some(temperature),
-            last_source_byte,
-        }
+        MemoryInstr { temperature: Some(temperature), last_source_byte }
     }
 
     const fn block(instrs: &[MemoryInstr]) -> BlockInfo<'_> {
-        BlockInfo {
-            edge_flags: 3,
-            instrs,
-        }
+        BlockInfo { edge_flags: 3, instrs }
     }
 
     fn check(blocks: &[BlockInfo<'_>]) -> Eligibility {
-        check_eligibility(&FunctionInfo {
-            arch: Arch::SM_52,
-            incompatible: false,
-            score_limit: 20,
-            blocks,
-        })
+        check_eligibility(&FunctionInfo { arch: Arch::SM_52, incompatible: false, score_limit: 20, blocks })
     }
 
     const HOT: BlockInfo<'_> = block(&[mem(Hot, 0)]);
@@ -226,13 +195,7 @@ mod tests {
     fn only_blocks_with_both_edges_count() {
         for edge_flags in 0..3 {
             assert_eq!(
-                check(&[
-                    BlockInfo {
-                        edge_flags,
-                        ..COLD_9
-                    },
-                    HOT
-                ]),
+                check(&[BlockInfo { edge_flags, ..COLD_9 }, HOT]),
                 Eligibility::Eligible { benefit: 0 }
             );
             assert_eq!(
@@ -241,13 +204,7 @@ mod tests {
             );
         }
         assert_eq!(
-            check(&[
-                BlockInfo {
-                    edge_flags: 7,
-                    ..COLD_9
-                },
-                HOT
-            ]),
+            check(&[BlockInfo { edge_flags: 7, ..COLD_9 }, HOT]),
             Eligibility::Eligible { benefit: 9 }
         );
     }
@@ -256,38 +213,15 @@ mod tests {
     fn gates_in_order() {
         let instrs = [mem(Hot, 0), mem(Cold, 0)];
         let mixed = [block(&instrs)];
-        let mut f = FunctionInfo {
-            arch: Arch::SM_90,
-            incompatible: true,
-            score_limit: 0,
-            blocks: &mixed,
-        };
-        assert_eq!(
-            check_eligibility(&f),
-            Eligibility::NotEligible(Ineligible::Architecture)
-        );
+        let mut f = FunctionInfo { arch: Arch::SM_90, incompatible: true, score_limit: 0, blocks: &mixed };
+        assert_eq!(check_eligibility(&f), Eligibility::NotEligible(Ineligible::Architecture));
         f.arch = Arch::SM_50;
-        assert_eq!(
-            check_eligibility(&f),
-            Eligibility::NotEligible(Ineligible::IncompatibleFunction)
-        );
+        assert_eq!(check_eligibility(&f), Eligibility::NotEligible(Ineligible::IncompatibleFunction));
         f.incompatible = false;
-        assert_eq!(
-            check_eligibility(&f),
-            Eligibility::NotEligible(Ineligible::MixedBlock { block: 0 })
-        );
+        assert_eq!(check_eligibility(&f), Eligibility::NotEligible(Ineligible::MixedBlock { block: 0 }));
         // A mixed block counts even where it would not be scored.
-        let skipped = [
-            HOT,
-            BlockInfo {
-                edge_flags: 0,
-                ..mixed[0]
-            },
-        ];
-        assert_eq!(
-            check(&skipped),
-            Eligibility::NotEligible(Ineligible::MixedBlock { block: 1 })
-        );
+        let skipped = [HOT, BlockInfo { edge_flags: 0, ..mixed[0] }];
+        assert_eq!(check(&skipped), Eligibility::NotEligible(Ineligible::MixedBlock { block: 1 }));
     }
 
     #[test]
@@ -296,11 +230,7 @@ mod tests {
         let exactly = [COLD_9, COLD_9, block(&two), HOT];
         assert_eq!(check(&exactly), Eligibility::Eligible { benefit: 20 });
         let beyond = [COLD_9, COLD_9, block(&three), HOT];
-        let reason = Ineligible::ExceedsLimit {
-            block: 3,
-            score: 21,
-            limit: 20,
-        };
+        let reason = Ineligible::ExceedsLimit { block: 3, score: 21, limit: 20 };
         assert_eq!(check(&beyond), Eligibility::NotEligible(reason));
     }
 

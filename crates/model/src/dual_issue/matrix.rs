@@ -89,12 +89,7 @@ impl PipeMatrix {
                 "no" => false,
                 _ => return Err(row.bad("co_issue", "yes or no")),
             };
-            Ok(MatrixRow {
-                first: side("first")?,
-                second: side("second")?,
-                co_issue,
-                line: row.line,
-            })
+            Ok(MatrixRow { first: side("first")?, second: side("second")?, co_issue, line: row.line })
         })?;
         let matrix = Self { rows };
         matrix.check(TABLE)?;
@@ -102,23 +97,16 @@ impl PipeMatrix {
     }
 
     fn check(&self, table: &'static str) -> Result<(), TableError> {
-        let overlap = |line, other| TableError {
-            table,
-            line,
-            problem: TableProblem::Overlap(other),
-        };
+        let overlap = |line, other| TableError { table, line, problem: TableProblem::Overlap(other) };
         for (i, row) in self.rows.iter().enumerate() {
             let earlier = &self.rows[..i];
-            if let Some(twin) = earlier
-                .iter()
-                .find(|o| (o.first, o.second) == (row.first, row.second))
-            {
+            if let Some(twin) = earlier.iter().find(|o| (o.first, o.second) == (row.first, row.second)) {
                 return Err(overlap(row.line, twin.line));
             }
             // Forbidding rows may overlap each other; a permission must stand alone, in both orders.
             for other in earlier.iter().filter(|o| o.co_issue != row.co_issue) {
-                let clash = pairs()
-                    .any(|(a, b)| row.covers(a, b) && (other.covers(a, b) || other.covers(b, a)));
+                let clash =
+                    pairs().any(|(a, b)| row.covers(a, b) && (other.covers(a, b) || other.covers(b, a)));
                 if clash {
                     return Err(overlap(row.line, other.line));
                 }
@@ -126,11 +114,7 @@ impl PipeMatrix {
         }
         let same_pipe = |u: &Unit| self.verdict(*u, *u) == MatrixVerdict::Forbidden;
         if !Unit::ALL.iter().all(same_pipe) {
-            return Err(TableError {
-                table,
-                line: 0,
-                problem: TableProblem::MissingRow("any,same,no"),
-            });
+            return Err(TableError { table, line: 0, problem: TableProblem::MissingRow("any,same,no") });
         }
         Ok(())
     }
@@ -138,11 +122,7 @@ impl PipeMatrix {
     /// What the matrix says about `first` issuing together with `second`.
     #[must_use]
     pub fn verdict(&self, first: Unit, second: Unit) -> MatrixVerdict {
-        let says = |co_issue, a, b| {
-            self.rows
-                .iter()
-                .any(|r| r.co_issue == co_issue && r.covers(a, b))
-        };
+        let says = |co_issue, a, b| self.rows.iter().any(|r| r.co_issue == co_issue && r.covers(a, b));
         if says(false, first, second) || says(false, second, first) {
             MatrixVerdict::Forbidden
         } else if says(true, first, second) {
@@ -154,7 +134,5 @@ impl PipeMatrix {
 }
 
 fn pairs() -> impl Iterator<Item = (Unit, Unit)> {
-    Unit::ALL
-        .iter()
-        .flat_map(|&a| Unit::ALL.iter().map(move |&b| (a, b)))
+    Unit::ALL.iter().flat_map(|&a| Unit::ALL.iter().map(move |&b| (a, b)))
 }

@@ -123,78 +123,40 @@ pub fn refusals<'a>(
     first: &'a IssueCandidate<'a>,
     second: &'a IssueCandidate<'a>,
 ) -> impl Iterator<Item = PairRefusal> + 'a {
-    CONDITIONS
-        .into_iter()
-        .filter_map(move |check| check(context, first, second))
+    CONDITIONS.into_iter().filter_map(move |check| check(context, first, second))
 }
 
-fn pipes(
-    c: &PairContext<'_>,
-    a: &IssueCandidate<'_>,
-    b: &IssueCandidate<'_>,
-) -> Option<PairRefusal> {
+fn pipes(c: &PairContext<'_>, a: &IssueCandidate<'_>, b: &IssueCandidate<'_>) -> Option<PairRefusal> {
     match c.matrix.verdict(a.unit, b.unit) {
         MatrixVerdict::Allowed => None,
-        verdict => Some(PairRefusal::Pipes {
-            first: a.unit,
-            second: b.unit,
-            verdict,
-        }),
+        verdict => Some(PairRefusal::Pipes { first: a.unit, second: b.unit, verdict }),
     }
 }
 
-fn dependence(
-    _: &PairContext<'_>,
-    a: &IssueCandidate<'_>,
-    b: &IssueCandidate<'_>,
-) -> Option<PairRefusal> {
+fn dependence(_: &PairContext<'_>, a: &IssueCandidate<'_>, b: &IssueCandidate<'_>) -> Option<PairRefusal> {
     let written = |registers: &[u32]| registers.iter().copied().find(|r| a.writes.contains(r));
     written(b.reads)
         .map(|register| PairRefusal::ReadAfterWrite { register })
         .or_else(|| written(b.writes).map(|register| PairRefusal::WriteAfterWrite { register }))
 }
 
-fn barrier(
-    _: &PairContext<'_>,
-    a: &IssueCandidate<'_>,
-    b: &IssueCandidate<'_>,
-) -> Option<PairRefusal> {
+fn barrier(_: &PairContext<'_>, a: &IssueCandidate<'_>, b: &IssueCandidate<'_>) -> Option<PairRefusal> {
     halves(a.pending_barrier, b.pending_barrier).map(PairRefusal::PendingBarrier)
 }
 
-fn architecture(
-    c: &PairContext<'_>,
-    _: &IssueCandidate<'_>,
-    _: &IssueCandidate<'_>,
-) -> Option<PairRefusal> {
+fn architecture(c: &PairContext<'_>, _: &IssueCandidate<'_>, _: &IssueCandidate<'_>) -> Option<PairRefusal> {
     (!c.arch.info().dual_issue).then_some(PairRefusal::Architecture)
 }
 
-fn banks(
-    c: &PairContext<'_>,
-    a: &IssueCandidate<'_>,
-    b: &IssueCandidate<'_>,
-) -> Option<PairRefusal> {
+fn banks(c: &PairContext<'_>, a: &IssueCandidate<'_>, b: &IssueCandidate<'_>) -> Option<PairRefusal> {
     a.reads.iter().find_map(|&first| {
         let bank = first % c.banks;
-        let second = b
-            .reads
-            .iter()
-            .copied()
-            .find(|&r| r != first && r % c.banks == bank)?;
-        Some(PairRefusal::BankConflict {
-            first,
-            second,
-            bank,
-        })
+        let second = b.reads.iter().copied().find(|&r| r != first && r % c.banks == bank)?;
+        Some(PairRefusal::BankConflict { first, second, bank })
     })
 }
 
-fn encoding(
-    _: &PairContext<'_>,
-    a: &IssueCandidate<'_>,
-    b: &IssueCandidate<'_>,
-) -> Option<PairRefusal> {
+fn encoding(_: &PairContext<'_>, a: &IssueCandidate<'_>, b: &IssueCandidate<'_>) -> Option<PairRefusal> {
     halves(!a.may_lead, !b.may_follow).map(PairRefusal::Encoding)
 }
 

@@ -40,23 +40,18 @@ const TEXTURE_SURFACE: u16 = 91;
 #[must_use]
 pub fn temperature(access: PairingAccess) -> Option<Temperature> {
     let (opcode, space, mode, operand) = match access {
-        PairingAccess::LoadStore {
-            space,
-            address_mode,
-        } => (LOAD_STORE, pairing_code(space), address_mode, 0),
+        PairingAccess::LoadStore { space, address_mode } => {
+            (LOAD_STORE, pairing_code(space), address_mode, 0)
+        }
         PairingAccess::TextureSurface { operand } => (TEXTURE_SURFACE, 0, 0, operand),
     };
     let mut rules = temperature_rules().iter();
-    rules
-        .find(|rule| rule.matches(opcode, space, mode, operand))
-        .map(|rule| rule.temperature)
+    rules.find(|rule| rule.matches(opcode, space, mode, operand)).map(|rule| rule.temperature)
 }
 
 /// The pairing test's code for a space, whichever numbering it was given in.
 fn pairing_code(code: u8) -> u8 {
-    let twin = temperature_rules()
-        .iter()
-        .find(|rule| rule.classifier == Some(code));
+    let twin = temperature_rules().iter().find(|rule| rule.classifier == Some(code));
     twin.and_then(|rule| rule.space).unwrap_or(code)
 }
 
@@ -67,10 +62,7 @@ mod tests {
     use super::*;
 
     fn load(space: u8, address_mode: u8) -> Option<Temperature> {
-        temperature(PairingAccess::LoadStore {
-            space,
-            address_mode,
-        })
+        temperature(PairingAccess::LoadStore { space, address_mode })
     }
 
     #[test]
@@ -88,14 +80,7 @@ mod tests {
                 assert_eq!(load(neither, mode), None);
             }
         }
-        assert_eq!(
-            (
-                address_mode(1 << 19),
-                address_mode(!0),
-                address_mode(1 << 22)
-            ),
-            (1, 7, 0)
-        );
+        assert_eq!((address_mode(1 << 19), address_mode(!0), address_mode(1 << 22)), (1, 7, 0));
     }
 
     #[test]
@@ -105,30 +90,21 @@ mod tests {
             let cold = operand & 1 == 0 && (operand ^ 6) & 6 == 0;
             let expected = hot.then_some(Hot).or(cold.then_some(Cold));
             assert!(!(hot && cold));
-            assert_eq!(
-                temperature(PairingAccess::TextureSurface { operand }),
-                expected
-            );
+            assert_eq!(temperature(PairingAccess::TextureSurface { operand }), expected);
         }
     }
 
     #[test]
     fn no_instruction_is_both() {
         let both = |opcode, space, mode, operand| {
-            let hits = temperature_rules()
-                .iter()
-                .filter(|r| r.matches(opcode, space, mode, operand));
+            let hits = temperature_rules().iter().filter(|r| r.matches(opcode, space, mode, operand));
             let found: Vec<_> = hits.map(|r| r.temperature).collect();
             found.contains(&Hot) && found.contains(&Cold)
         };
         for space in 0..=20 {
             for mode in 0..8 {
                 for operand in 0..8 {
-                    assert!(
-                        [183, 288, 91, 92]
-                            .iter()
-                            .all(|&o| !both(o, space, mode, operand))
-                    );
+                    assert!([183, 288, 91, 92].iter().all(|&o| !both(o, space, mode, operand)));
                 }
             }
         }

@@ -11,51 +11,24 @@ use super::pairing::*;
 const TEXT: &str = include_str!("../../data/dual_issue_pipes.csv");
 
 fn context() -> PairContext<'static> {
-    PairContext {
-        arch: Arch::SM_52,
-        banks: NonZeroU32::new(4).unwrap(),
-        matrix: PipeMatrix::shipped(),
-    }
+    PairContext { arch: Arch::SM_52, banks: NonZeroU32::new(4).unwrap(), matrix: PipeMatrix::shipped() }
 }
 
 fn candidate<'a>(unit: Unit, writes: &'a [u32], reads: &'a [u32]) -> IssueCandidate<'a> {
-    IssueCandidate {
-        unit,
-        reads,
-        writes,
-        pending_barrier: false,
-        may_lead: true,
-        may_follow: true,
-    }
+    IssueCandidate { unit, reads, writes, pending_barrier: false, may_lead: true, may_follow: true }
 }
 
 #[test]
 fn matrix_has_exactly_the_documented_permissions() {
     use Unit::{Alu, Fma, Lsu, Sfu};
-    let allowed = [
-        (Alu, Fma),
-        (Alu, Lsu),
-        (Alu, Sfu),
-        (Fma, Alu),
-        (Fma, Lsu),
-        (Lsu, Alu),
-        (Lsu, Fma),
-    ];
+    let allowed = [(Alu, Fma), (Alu, Lsu), (Alu, Sfu), (Fma, Alu), (Fma, Lsu), (Lsu, Alu), (Lsu, Fma)];
     for &a in Unit::ALL {
         for &b in Unit::ALL {
             let verdict = PipeMatrix::shipped().verdict(a, b);
-            assert_eq!(
-                verdict == MatrixVerdict::Allowed,
-                allowed.contains(&(a, b)),
-                "{a:?} {b:?}"
-            );
+            assert_eq!(verdict == MatrixVerdict::Allowed, allowed.contains(&(a, b)), "{a:?} {b:?}");
             let occupied = |u| matches!(u, Unit::Dfma | Unit::Mma | Unit::Bra);
             let forbidden = a == b || occupied(a) || occupied(b);
-            assert_eq!(
-                verdict == MatrixVerdict::Forbidden,
-                forbidden,
-                "{a:?} {b:?}"
-            );
+            assert_eq!(verdict == MatrixVerdict::Forbidden, forbidden, "{a:?} {b:?}");
         }
     }
 }
@@ -73,87 +46,28 @@ fn each_condition_has_its_reason() {
         all[0]
     };
     let same = candidate(Unit::Alu, &[9], &[2, 3]);
-    let pipes = PairRefusal::Pipes {
-        first: Unit::Alu,
-        second: Unit::Alu,
-        verdict: MatrixVerdict::Forbidden,
-    };
+    let pipes = PairRefusal::Pipes { first: Unit::Alu, second: Unit::Alu, verdict: MatrixVerdict::Forbidden };
     assert_eq!(refused(&c, &a, &same), pipes);
     let reads = candidate(Unit::Fma, &[9], &[8]);
     // Register 8 shares bank 0 with register 0, so two conditions fail; the documented order names RAW first.
-    assert_eq!(
-        can_pair(&c, &a, &reads),
-        Err(PairRefusal::ReadAfterWrite { register: 8 })
-    );
+    assert_eq!(can_pair(&c, &a, &reads), Err(PairRefusal::ReadAfterWrite { register: 8 }));
     assert_eq!(refusals(&c, &a, &reads).count(), 2);
-    assert_eq!(
-        can_pair(&c, &reads, &candidate(Unit::Alu, &[8], &[])),
-        Ok(()),
-        "WAR is allowed"
-    );
+    assert_eq!(can_pair(&c, &reads, &candidate(Unit::Alu, &[8], &[])), Ok(()), "WAR is allowed");
     let writes = candidate(Unit::Fma, &[8], &[2]);
-    assert_eq!(
-        refused(&c, &a, &writes),
-        PairRefusal::WriteAfterWrite { register: 8 }
-    );
-    let waits = IssueCandidate {
-        pending_barrier: true,
-        ..b
-    };
-    assert_eq!(
-        refused(&c, &a, &waits),
-        PairRefusal::PendingBarrier(Half::Second)
-    );
-    let waits = IssueCandidate {
-        pending_barrier: true,
-        ..a
-    };
-    assert_eq!(
-        refused(&c, &waits, &b),
-        PairRefusal::PendingBarrier(Half::First)
-    );
-    assert_eq!(
-        refused(
-            &PairContext {
-                arch: Arch::SM_70,
-                ..c
-            },
-            &a,
-            &b
-        ),
-        PairRefusal::Architecture
-    );
+    assert_eq!(refused(&c, &a, &writes), PairRefusal::WriteAfterWrite { register: 8 });
+    let waits = IssueCandidate { pending_barrier: true, ..b };
+    assert_eq!(refused(&c, &a, &waits), PairRefusal::PendingBarrier(Half::Second));
+    let waits = IssueCandidate { pending_barrier: true, ..a };
+    assert_eq!(refused(&c, &waits, &b), PairRefusal::PendingBarrier(Half::First));
+    assert_eq!(refused(&PairContext { arch: Arch::SM_70, ..c }, &a, &b), PairRefusal::Architecture);
     let bank = candidate(Unit::Fma, &[9], &[5]);
-    assert_eq!(
-        refused(&c, &a, &bank),
-        PairRefusal::BankConflict {
-            first: 1,
-            second: 5,
-            bank: 1
-        }
-    );
+    assert_eq!(refused(&c, &a, &bank), PairRefusal::BankConflict { first: 1, second: 5, bank: 1 });
     let shared = candidate(Unit::Fma, &[9], &[1]);
-    assert_eq!(
-        can_pair(&c, &a, &shared),
-        Ok(()),
-        "one register read twice is one fetch"
-    );
-    let no_lead = IssueCandidate {
-        may_lead: false,
-        ..a
-    };
-    assert_eq!(
-        refused(&c, &no_lead, &b),
-        PairRefusal::Encoding(Half::First)
-    );
-    let no_follow = IssueCandidate {
-        may_follow: false,
-        ..b
-    };
-    assert_eq!(
-        refused(&c, &a, &no_follow),
-        PairRefusal::Encoding(Half::Second)
-    );
+    assert_eq!(can_pair(&c, &a, &shared), Ok(()), "one register read twice is one fetch");
+    let no_lead = IssueCandidate { may_lead: false, ..a };
+    assert_eq!(refused(&c, &no_lead, &b), PairRefusal::Encoding(Half::First));
+    let no_follow = IssueCandidate { may_follow: false, ..b };
+    assert_eq!(refused(&c, &a, &no_follow), PairRefusal::Encoding(Half::Second));
 }
 
 #[test]
@@ -168,17 +82,13 @@ fn broken_matrices_are_noticed() {
     breaks("ALU,FMA,yes", "ALU,LSU,yes");
     breaks("ALU,FMA,yes", "ALU,ALU,yes");
     breaks("ALU,FMA,yes", "ALU,DFMA,yes");
-    breaks(
-        "ALU,FMA,yes,latency-model: Pipe Compatibility Matrix",
-        "ALU,FMA,yes,",
-    );
+    breaks("ALU,FMA,yes,latency-model: Pipe Compatibility Matrix", "ALU,FMA,yes,");
     breaks("any,same,no", "LSU,same,no");
     breaks("co_issue", "verdict");
 }
 
 fn sets() -> impl Strategy<Value = Vec<u32>> {
-    proptest::collection::btree_set(0u32..24, 0..4)
-        .prop_map(|s: BTreeSet<u32>| s.into_iter().collect())
+    proptest::collection::btree_set(0u32..24, 0..4).prop_map(|s: BTreeSet<u32>| s.into_iter().collect())
 }
 
 proptest! {

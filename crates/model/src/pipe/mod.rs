@@ -11,9 +11,7 @@ mod rows;
 
 use std::sync::LazyLock;
 
-use sassafras_machine::{
-    Descriptor, DescriptorFields, LatencyIndex, PipeFlags, PipeMask, SubClass,
-};
+use sassafras_machine::{Descriptor, DescriptorFields, LatencyIndex, PipeFlags, PipeMask, SubClass};
 
 use crate::pipe::rows::{check_rows, parse_row};
 use crate::table::{TableError, read_table};
@@ -127,11 +125,7 @@ impl PipeTable {
     /// The opcodes that go by a name in this table, ascending; a name may stand for several (DFMA does).
     #[must_use]
     pub fn opcodes_named(&self, name: &str) -> Vec<u16> {
-        let mut opcodes: Vec<_> = self
-            .rows
-            .iter()
-            .flat_map(|row| row.opcodes_named(name))
-            .collect();
+        let mut opcodes: Vec<_> = self.rows.iter().flat_map(|row| row.opcodes_named(name)).collect();
         opcodes.sort_unstable();
         opcodes.dedup();
         opcodes

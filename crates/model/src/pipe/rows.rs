@@ -135,11 +135,7 @@ impl PipeRow {
             .opcodes
             .as_ref()
             .is_none_or(|range| u16::try_from(masked).is_ok_and(|opcode| range.contains(&opcode)));
-        covered
-            && self
-                .conditions
-                .iter()
-                .all(|l| l.condition.holds(query) == l.expected)
+        covered && self.conditions.iter().all(|l| l.condition.holds(query) == l.expected)
     }
 
     /// The opcodes that go by a name in this row.
@@ -155,10 +151,7 @@ impl PipeRow {
     /// More conditions beat fewer; among equals the narrower opcode range wins.
     #[must_use]
     pub(crate) fn specificity(&self) -> (usize, Reverse<u32>) {
-        let width = self
-            .opcodes
-            .as_ref()
-            .map_or(u32::MAX, |r| u32::from(r.end() - r.start()));
+        let width = self.opcodes.as_ref().map_or(u32::MAX, |r| u32::from(r.end() - r.start()));
         (self.conditions.len(), Reverse(width))
     }
 
@@ -169,28 +162,18 @@ impl PipeRow {
         };
         overlap
             && self.specificity() == other.specificity()
-            && !self
-                .conditions
-                .iter()
-                .any(|a| other.conditions.iter().any(|b| a.contradicts(*b)))
+            && !self.conditions.iter().any(|a| other.conditions.iter().any(|b| a.contradicts(*b)))
     }
 }
 
 /// Parses one row.
 pub(crate) fn parse_row(row: &Row<'_>) -> Result<PipeRow, TableError> {
-    let opcodes = match (
-        row.number::<u16>("opcode_lo")?,
-        row.number::<u16>("opcode_hi")?,
-    ) {
+    let opcodes = match (row.number::<u16>("opcode_lo")?, row.number::<u16>("opcode_hi")?) {
         (None, None) => None,
         (Some(lo), Some(hi)) if lo <= hi => Some(lo..=hi),
         _ => return Err(row.bad("opcode_hi", "both ends of an ascending range, or neither")),
     };
-    let mnemonics: Vec<_> = row
-        .filled("mnemonic")?
-        .split(';')
-        .map(|m| m.trim().to_owned())
-        .collect();
+    let mnemonics: Vec<_> = row.filled("mnemonic")?.split(';').map(|m| m.trim().to_owned()).collect();
     let width = opcodes.as_ref().map_or(1, ExactSizeIterator::len);
     if mnemonics.len() != 1 && mnemonics.len() != width {
         return Err(row.bad("mnemonic", "one name, or one per opcode of the range"));
@@ -201,16 +184,9 @@ pub(crate) fn parse_row(row: &Row<'_>) -> Result<PipeRow, TableError> {
             Some(name) => (false, name),
             None => (true, word),
         };
-        let literal = Condition::parse(name).map(|condition| Literal {
-            condition,
-            expected,
-        });
+        let literal = Condition::parse(name).map(|condition| Literal { condition, expected });
         match literal {
-            Some(l)
-                if conditions
-                    .iter()
-                    .any(|c| c.condition == l.condition || c.contradicts(l)) =>
-            {
+            Some(l) if conditions.iter().any(|c| c.condition == l.condition || c.contradicts(l)) => {
                 return Err(row.bad("condition", "each condition once, without contradiction"));
             }
             Some(literal) => conditions.push(literal),
@@ -226,21 +202,15 @@ pub(crate) fn parse_row(row: &Row<'_>) -> Result<PipeRow, TableError> {
         .ok_or_else(|| row.bad("classes", "9-bit classes separated by `|`, or nothing"))?;
     let reason = row.text("reason")?;
     if reason.is_empty() != (classes.len() == 1) {
-        return Err(row.bad(
-            "reason",
-            "a reason exactly when the class is not a single one",
-        ));
+        return Err(row.bad("reason", "a reason exactly when the class is not a single one"));
     }
     let pipe = named(row, "pipe", "A, B, C, all or nothing", |name| {
         let known = pipe_mask_rows().iter().find(|r| r.name == name)?;
         PipeMask::from_in_place(known.value)
     })?;
-    let sub_class = named(
-        row,
-        "sub_class",
-        "a documented sub-class or nothing",
-        |text| text.parse::<SubClass>().ok().filter(|s| s.row().is_some()),
-    )?;
+    let sub_class = named(row, "sub_class", "a documented sub-class or nothing", |text| {
+        text.parse::<SubClass>().ok().filter(|s| s.row().is_some())
+    })?;
     let flags = named(row, "flags", "documented pipe flags or nothing", |text| {
         text.parse::<PipeFlags>().ok().filter(|f| f.row().is_some())
     })?;
@@ -267,9 +237,7 @@ fn named<T>(
 ) -> Result<Option<T>, TableError> {
     match row.text(column)? {
         "" => Ok(None),
-        text => parse(text)
-            .map(Some)
-            .ok_or_else(|| row.bad(column, expected)),
+        text => parse(text).map(Some).ok_or_else(|| row.bad(column, expected)),
     }
 }
 
@@ -288,11 +256,7 @@ pub(crate) fn check_rows(rows: Vec<PipeRow>) -> Result<(Vec<PipeRow>, PipeRow), 
     let is_default = |row: &PipeRow| row.opcodes.is_none() && row.conditions.is_empty();
     let mut rows = rows;
     let Some(at) = rows.iter().position(is_default) else {
-        return Err(TableError {
-            table: TABLE,
-            line: 0,
-            problem: TableProblem::MissingRow("default"),
-        });
+        return Err(TableError { table: TABLE, line: 0, problem: TableProblem::MissingRow("default") });
     };
     let default = rows.remove(at);
     Ok((rows, default))

@@ -6,10 +6,7 @@ const TEXT: &str = include_str!("../../data/pipe_classes.csv");
 
 /// A query that satisfies a row's conditions, and no other positive condition by accident.
 fn query_for(row: &PipeRow, opcode: u16) -> PipeQuery {
-    let mut q = PipeQuery {
-        opcode: u32::from(opcode),
-        ..PipeQuery::default()
-    };
+    let mut q = PipeQuery { opcode: u32::from(opcode), ..PipeQuery::default() };
     for l in row.conditions.iter().filter(|l| l.expected) {
         match l.condition {
             Condition::Wide => q.wide = true,
@@ -47,10 +44,7 @@ fn every_row_is_reached_and_decides_its_class() {
                 assert!(got.row.specificity() > row.specificity());
             }
         }
-        assert!(
-            reached >= opcodes.len().min(5),
-            "{row:?} reached {reached} times"
-        );
+        assert!(reached >= opcodes.len().min(5), "{row:?} reached {reached} times");
     }
     assert_eq!(table.rows().count(), TEXT.lines().count() - 1);
 }
@@ -133,31 +127,16 @@ fn every_row_says_what_the_document_says() {
 #[test]
 fn documented_examples() {
     let class = |q: PipeQuery| PipeTable::shipped().assign(&q).class();
-    let op = |opcode| PipeQuery {
-        opcode,
-        ..PipeQuery::default()
-    };
+    let op = |opcode| PipeQuery { opcode, ..PipeQuery::default() };
     assert_eq!(class(op(1)), Some(0x08));
     // Memory split: same/different source by flag, for STG; by flag only for LDL and LD.
-    let split = |opcode, same_source, flag_operand| {
-        class(PipeQuery {
-            same_source,
-            flag_operand,
-            ..op(opcode)
-        })
-    };
-    let stg = [(true, false), (true, true), (false, false), (false, true)]
-        .map(|(s, f)| split(0x3C, s, f));
+    let split =
+        |opcode, same_source, flag_operand| class(PipeQuery { same_source, flag_operand, ..op(opcode) });
+    let stg = [(true, false), (true, true), (false, false), (false, true)].map(|(s, f)| split(0x3C, s, f));
     assert_eq!(stg, [0x31, 0x32, 0x2B, 0x2C].map(Some));
     for same in [false, true] {
-        assert_eq!(
-            [split(0x3E, same, false), split(0x3E, same, true)],
-            [Some(0x2D), Some(0x2E)]
-        );
-        assert_eq!(
-            [split(0x4E, same, false), split(0x4E, same, true)],
-            [Some(0x2F), Some(0x30)]
-        );
+        assert_eq!([split(0x3E, same, false), split(0x3E, same, true)], [Some(0x2D), Some(0x2E)]);
+        assert_eq!([split(0x4E, same, false), split(0x4E, same, true)], [Some(0x2F), Some(0x30)]);
     }
     // Type 19 matters to narrow types only.
     for (opcodes, plain, special) in [
@@ -168,72 +147,26 @@ fn documented_examples() {
     ] {
         for opcode in opcodes {
             assert_eq!(class(op(opcode)), plain);
-            assert_eq!(
-                class(PipeQuery {
-                    data_type: 19,
-                    ..op(opcode)
-                }),
-                Some(special)
-            );
+            assert_eq!(class(PipeQuery { data_type: 19, ..op(opcode) }), Some(special));
         }
     }
-    assert_eq!(
-        class(PipeQuery {
-            data_type: 19,
-            wide: true,
-            ..op(3)
-        }),
-        Some(0x03)
-    );
+    assert_eq!(class(PipeQuery { data_type: 19, wide: true, ..op(3) }), Some(0x03));
     // Atomics: the flag comes before the memory space.
-    let atom = |operand, memory| {
-        class(PipeQuery {
-            operand,
-            memory,
-            ..op(0x10)
-        })
-    };
-    let atoms = [
-        atom(4, Some(3)),
-        atom(0, Some(3)),
-        atom(0, Some(4)),
-        atom(0, Some(16)),
-        atom(0, None),
-    ];
+    let atom = |operand, memory| class(PipeQuery { operand, memory, ..op(0x10) });
+    let atoms = [atom(4, Some(3)), atom(0, Some(3)), atom(0, Some(4)), atom(0, Some(16)), atom(0, None)];
     assert_eq!(atoms, [0x68, 0x67, 0x69, 0x66, 0x66].map(Some));
     // S2R: the first operand is asked first.
-    let s2r = |a, b| {
-        class(PipeQuery {
-            operand_classes: [a, b],
-            ..op(0x17)
-        })
-    };
-    assert_eq!(
-        [
-            s2r(Some(6), Some(6)),
-            s2r(None, Some(6)),
-            s2r(Some(1), None)
-        ],
-        [0x37, 0x36, 0x38].map(Some)
-    );
+    let s2r = |a, b| class(PipeQuery { operand_classes: [a, b], ..op(0x17) });
+    assert_eq!([s2r(Some(6), Some(6)), s2r(None, Some(6)), s2r(Some(1), None)], [0x37, 0x36, 0x38].map(Some));
     // Tensor gate.
     for opcode in [0x4D, 0x10E, 0x117, 0x11A] {
         assert_eq!(class(op(opcode)), Some(0x141));
-        assert_ne!(
-            class(PipeQuery {
-                tensor: true,
-                ..op(opcode)
-            }),
-            Some(0x141)
-        );
+        assert_ne!(class(PipeQuery { tensor: true, ..op(opcode) }), Some(0x141));
     }
     // The marker opcode without either property, and anything unknown, get the sentinel on all pipes.
     for opcode in [0x82, 0x00, 0x1FF, u32::MAX] {
         let got = PipeTable::shipped().assign(&op(opcode));
-        assert_eq!(
-            (got.class(), got.pipe.in_place(), got.flags.in_place()),
-            (Some(0x88), 0xF8000, 0x3E)
-        );
+        assert_eq!((got.class(), got.pipe.in_place(), got.flags.in_place()), (Some(0x88), 0xF8000, 0x3E));
         assert!(got.is_default());
         let bits = got.descriptor().unwrap().bits();
         assert_eq!(
@@ -246,59 +179,26 @@ fn documented_examples() {
 
 #[test]
 fn descriptor_carries_the_overrides() {
-    let q = PipeQuery {
-        opcode: 0x117,
-        tensor: true,
-        ..PipeQuery::default()
-    };
-    let got = PipeTable::shipped()
-        .assign(&q)
-        .descriptor()
-        .unwrap()
-        .unpack();
+    let q = PipeQuery { opcode: 0x117, tensor: true, ..PipeQuery::default() };
+    let got = PipeTable::shipped().assign(&q).descriptor().unwrap().unpack();
     assert_eq!(got.latency_index.get(), 0x80);
-    let fields = (
-        got.pipe_mask.in_place(),
-        got.sub_class.in_place(),
-        got.pipe_flags.in_place(),
-    );
+    let fields = (got.pipe_mask.in_place(), got.sub_class.in_place(), got.pipe_flags.in_place());
     assert_eq!(fields, (0x10000, 0x40, 0x0C));
     assert_eq!((got.read_barriers, got.write_barriers), (0x1F, 0x1F));
-    let open = PipeQuery {
-        opcode: 0x4D,
-        tensor: true,
-        ..PipeQuery::default()
-    };
-    assert_eq!(
-        PipeTable::shipped().assign(&open).descriptor(),
-        None,
-        "two classes, no choice printed"
-    );
+    let open = PipeQuery { opcode: 0x4D, tensor: true, ..PipeQuery::default() };
+    assert_eq!(PipeTable::shipped().assign(&open).descriptor(), None, "two classes, no choice printed");
 }
 
 #[test]
 fn lop3_wide_moves_to_pipe_c() {
-    let wide = |opcode| {
-        PipeTable::shipped().assign(&PipeQuery {
-            opcode,
-            wide: true,
-            ..PipeQuery::default()
-        })
-    };
+    let wide =
+        |opcode| PipeTable::shipped().assign(&PipeQuery { opcode, wide: true, ..PipeQuery::default() });
     assert_eq!(
-        (
-            wide(6).class(),
-            wide(6).pipe.in_place(),
-            wide(6).sub_class.in_place()
-        ),
+        (wide(6).class(), wide(6).pipe.in_place(), wide(6).sub_class.in_place()),
         (Some(0x03), 0x18000, 0x40)
     );
     assert_eq!(
-        (
-            wide(5).class(),
-            wide(5).pipe.in_place(),
-            wide(5).sub_class.in_place()
-        ),
+        (wide(5).class(), wide(5).pipe.in_place(), wide(5).sub_class.in_place()),
         (Some(0x03), 0x10000, 0x30)
     );
 }
@@ -315,10 +215,7 @@ fn names_lead_to_this_tables_opcodes() {
 
 #[test]
 fn modifier_bits_do_not_matter() {
-    let q = PipeQuery {
-        opcode: 0x3018,
-        ..PipeQuery::default()
-    };
+    let q = PipeQuery { opcode: 0x3018, ..PipeQuery::default() };
     assert_eq!(PipeTable::shipped().assign(&q).class(), Some(0x04));
 }
 
@@ -354,41 +251,28 @@ fn broken_tables_are_noticed() {
             .map(|(c, f)| if c == 8 { "" } else { f })
             .collect::<Vec<_>>()
             .join(",");
-        assert!(
-            PipeTable::parse(&TEXT.replacen(line, &unsourced, 1)).is_err(),
-            "line {i}"
-        );
+        assert!(PipeTable::parse(&TEXT.replacen(line, &unsourced, 1)).is_err(), "line {i}");
     }
 }
 
 fn any_query() -> impl Strategy<Value = PipeQuery> {
     let bools = any::<[bool; 6]>();
-    let small = (
-        0u32..0x180,
-        17u8..21,
-        any::<u32>(),
-        proptest::option::of(2u8..5),
-    );
-    (
-        small,
-        bools,
-        proptest::array::uniform2(proptest::option::of(5u8..8)),
+    let small = (0u32..0x180, 17u8..21, any::<u32>(), proptest::option::of(2u8..5));
+    (small, bools, proptest::array::uniform2(proptest::option::of(5u8..8))).prop_map(
+        |((opcode, data_type, operand, memory), b, operand_classes)| PipeQuery {
+            opcode,
+            wide: b[0],
+            data_type,
+            operand,
+            memory,
+            operand_classes,
+            same_source: b[1],
+            flag_operand: b[2],
+            extended: b[3],
+            control: b[4],
+            tensor: b[5],
+        },
     )
-        .prop_map(
-            |((opcode, data_type, operand, memory), b, operand_classes)| PipeQuery {
-                opcode,
-                wide: b[0],
-                data_type,
-                operand,
-                memory,
-                operand_classes,
-                same_source: b[1],
-                flag_operand: b[2],
-                extended: b[3],
-                control: b[4],
-                tensor: b[5],
-            },
-        )
 }
 
 proptest! {

@@ -50,11 +50,7 @@ impl Operand {
     pub const fn from_raw(raw: u64, release_eligible: bool) -> Self {
         let is_register = (raw >> 28) & 7 == 1;
         Self {
-            register: if is_register {
-                Some((raw & 0xFF_FFFF) as u32)
-            } else {
-                None
-            },
+            register: if is_register { Some((raw & 0xFF_FFFF) as u32) } else { None },
             last_use: raw & (1 << 31) != 0,
             release_eligible,
             exempt: raw & (0x80 << 48) != 0,
@@ -265,11 +261,7 @@ impl ResourceState {
     fn roll_back(&mut self, added: usize, released: usize) {
         // A register may be released and added again, or the reverse, so neither journal can be undone alone: what the
         // instruction both released and added ends as it began.
-        for unit in self
-            .added
-            .drain(added..)
-            .chain(self.released.drain(released..))
-        {
+        for unit in self.added.drain(added..).chain(self.released.drain(released..)) {
             self.held.toggle(unit as usize);
         }
     }
@@ -277,11 +269,7 @@ impl ResourceState {
 
 /// The pressure field replaces a smaller bucket, unless it is zero.
 fn raised(bucket: i32, pressure: i32) -> i32 {
-    if pressure != 0 {
-        bucket.max(pressure)
-    } else {
-        bucket
-    }
+    if pressure != 0 { bucket.max(pressure) } else { bucket }
 }
 
 /// Resolves the operands through the skip rules; `releases` says whether last uses are looked at.
@@ -307,25 +295,14 @@ fn contributions<T: RegisterTable + ?Sized>(
         }
         let cost = register_cost(tracking, &desc);
         if cost.units().end > ResourceState::CAPACITY {
-            return Err(ResourceError::IndexTooLarge {
-                operand,
-                index: cost.start,
-            });
+            return Err(ResourceError::IndexTooLarge { operand, index: cost.start });
         }
         let release = releases && source.last_use;
-        let skipped = if release {
-            !source.release_eligible
-        } else {
-            source.exempt
-        };
+        let skipped = if release { !source.release_eligible } else { source.exempt };
         if skipped {
             continue;
         }
-        parts.push(Contribution {
-            bucket: usize::from(desc.class),
-            cost,
-            release,
-        });
+        parts.push(Contribution { bucket: usize::from(desc.class), cost, release });
     }
     Ok(parts)
 }
@@ -350,13 +327,7 @@ impl BlockSlot {
     /// The 20-element view: usage first, then delta.
     #[must_use]
     pub fn view(&self) -> [i32; 2 * PIPES] {
-        std::array::from_fn(|i| {
-            if i < PIPES {
-                self.usage[i]
-            } else {
-                self.delta[i - PIPES]
-            }
-        })
+        std::array::from_fn(|i| if i < PIPES { self.usage[i] } else { self.delta[i - PIPES] })
     }
 
     /// Charges one instruction in the three documented phases: own cost into `usage`, net change into `delta`, pressure
@@ -375,22 +346,10 @@ impl BlockSlot {
         let mut output = [0; PIPES];
         state.cost(CostMode::OwnCost, registers, tracking, instr, &mut output)?;
         accumulate(&mut self.usage, &output);
-        state.cost(
-            CostMode::Differential,
-            registers,
-            tracking,
-            instr,
-            &mut output,
-        )?;
+        state.cost(CostMode::Differential, registers, tracking, instr, &mut output)?;
         accumulate(&mut self.delta, &output);
         let mut pressure = [0; PIPES];
-        state.cost(
-            CostMode::Pressure,
-            registers,
-            tracking,
-            instr,
-            &mut pressure,
-        )?;
+        state.cost(CostMode::Pressure, registers, tracking, instr, &mut pressure)?;
         let gained = pressure[usize::from(PARAMETERS.pressure_bucket)].unsigned_abs();
         self.pressure = self.pressure.saturating_add(gained).min(u32::MAX >> 1);
         Ok(())
@@ -401,11 +360,7 @@ impl BlockSlot {
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
         let state = (self.pressure << 1) | u32::from(self.entered);
         let mut bytes = [0; Self::BYTES];
-        let words = self
-            .view()
-            .map(|v| v.to_le_bytes())
-            .into_iter()
-            .chain([state.to_le_bytes()]);
+        let words = self.view().map(|v| v.to_le_bytes()).into_iter().chain([state.to_le_bytes()]);
         for (chunk, word) in bytes.chunks_exact_mut(4).zip(words) {
             chunk.copy_from_slice(&word);
         }

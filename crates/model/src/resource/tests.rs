@@ -6,11 +6,7 @@ use super::*;
 use crate::register_cost::PipelineBits;
 
 fn reg(index: u32, class: u8, bits: u32) -> RegisterDesc {
-    RegisterDesc {
-        index,
-        class,
-        pipeline: PipelineBits::from_property_word(bits << 20),
-    }
+    RegisterDesc { index, class, pipeline: PipelineBits::from_property_word(bits << 20) }
 }
 
 /// Register ids 0..64; ids 41..=44 would be expensive if the sentinel rule failed.
@@ -19,12 +15,7 @@ fn registers() -> Vec<RegisterDesc> {
 }
 
 fn operand(id: u32) -> Operand {
-    Operand {
-        register: Some(id),
-        last_use: false,
-        release_eligible: true,
-        exempt: false,
-    }
+    Operand { register: Some(id), last_use: false, release_eligible: true, exempt: false }
 }
 
 /// The model without state changes: a set, a fold, and nothing to roll back.
@@ -60,18 +51,14 @@ fn recompute(
 }
 
 fn any_operand() -> impl Strategy<Value = Operand> {
-    (
-        proptest::option::weighted(0.9, 0u32..64),
-        any::<bool>(),
-        any::<bool>(),
-        any::<bool>(),
-    )
-        .prop_map(|(register, last_use, release_eligible, exempt)| Operand {
+    (proptest::option::weighted(0.9, 0u32..64), any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
+        |(register, last_use, release_eligible, exempt)| Operand {
             register,
             last_use,
             release_eligible,
             exempt,
-        })
+        },
+    )
 }
 
 proptest! {
@@ -134,85 +121,31 @@ fn skip_rules() {
     let regs = registers();
     let mut state = ResourceState::default();
     let mut out = [9; PIPES];
-    let no_register = Operand {
-        register: None,
-        ..operand(0)
-    };
-    let exempt = Operand {
-        exempt: true,
-        ..operand(0)
-    };
-    let ops = [
-        operand(41),
-        operand(42),
-        operand(43),
-        operand(44),
-        operand(7),
-        operand(8),
-        no_register,
-        exempt,
-    ];
-    let instr = ResourceInstr {
-        operands: &ops,
-        sched_word: 0,
-    };
-    state
-        .cost(
-            CostMode::OwnCost,
-            &regs[..],
-            Tracking::empty(),
-            &instr,
-            &mut out,
-        )
-        .unwrap();
-    assert_eq!(
-        out, [0; PIPES],
-        "sentinels, classes 7 and 8, immediates and exempt operands are free"
-    );
+    let no_register = Operand { register: None, ..operand(0) };
+    let exempt = Operand { exempt: true, ..operand(0) };
+    let ops =
+        [operand(41), operand(42), operand(43), operand(44), operand(7), operand(8), no_register, exempt];
+    let instr = ResourceInstr { operands: &ops, sched_word: 0 };
+    state.cost(CostMode::OwnCost, &regs[..], Tracking::empty(), &instr, &mut out).unwrap();
+    assert_eq!(out, [0; PIPES], "sentinels, classes 7 and 8, immediates and exempt operands are free");
     let ops = [operand(64)];
-    let instr = ResourceInstr {
-        operands: &ops,
-        sched_word: 0,
-    };
-    let error = state.cost(
-        CostMode::Differential,
-        &regs[..],
-        Tracking::empty(),
-        &instr,
-        &mut out,
-    );
-    assert_eq!(
-        error,
-        Err(ResourceError::UnknownRegister { operand: 0, id: 64 })
-    );
+    let instr = ResourceInstr { operands: &ops, sched_word: 0 };
+    let error = state.cost(CostMode::Differential, &regs[..], Tracking::empty(), &instr, &mut out);
+    assert_eq!(error, Err(ResourceError::UnknownRegister { operand: 0, id: 64 }));
 }
 
 #[test]
 fn three_phases_fill_their_parts_of_the_slot() {
     // Two operands name r5 (class 0, cost 1), once as its last use; r6 (class 6, double width) stays alive.
     let regs = [reg(5, 0, 1), reg(6, 6, 3)];
-    let last = Operand {
-        last_use: true,
-        ..operand(0)
-    };
+    let last = Operand { last_use: true, ..operand(0) };
     let ops = [operand(0), last, operand(1)];
-    let instr = ResourceInstr {
-        operands: &ops,
-        sched_word: 0xFE00 | 3,
-    };
+    let instr = ResourceInstr { operands: &ops, sched_word: 0xFE00 | 3 };
     let (mut slot, mut state) = (BlockSlot::default(), ResourceState::default());
-    slot.charge(&mut state, &regs[..], Tracking::empty(), &instr)
-        .unwrap();
+    slot.charge(&mut state, &regs[..], Tracking::empty(), &instr).unwrap();
     assert_eq!((slot.usage[0], slot.usage[6]), (1, 2));
-    assert_eq!(
-        (slot.delta[0], slot.delta[6]),
-        (-1, 3),
-        "one release; the pressure field fills bucket 6"
-    );
-    assert_eq!(
-        (slot.entered, slot.pressure, state.pressure()),
-        (true, 3, 3)
-    );
+    assert_eq!((slot.delta[0], slot.delta[6]), (-1, 3), "one release; the pressure field fills bucket 6");
+    assert_eq!((slot.entered, slot.pressure, state.pressure()), (true, 3, 3));
     assert_eq!(state.added(), [5, 6]);
     assert_eq!(slot.view()[..PIPES], slot.usage);
     assert_eq!(slot.view()[PIPES..], slot.delta);
@@ -221,31 +154,17 @@ fn three_phases_fill_their_parts_of_the_slot() {
 
 #[test]
 fn pressure_only_raises_the_bucket() {
-    assert_eq!(
-        (raised(5, 3), raised(2, 3), raised(-4, 0), raised(-4, 1)),
-        (5, 3, -4, 1)
-    );
+    assert_eq!((raised(5, 3), raised(2, 3), raised(-4, 0), raised(-4, 1)), (5, 3, -4, 1));
 }
 
 #[test]
 fn a_released_register_costs_again() {
     let regs = [reg(5, 0, 1)];
-    let instr = ResourceInstr {
-        operands: &[operand(0)],
-        sched_word: 0,
-    };
+    let instr = ResourceInstr { operands: &[operand(0)], sched_word: 0 };
     let mut state = ResourceState::default();
     let mut own = || {
         let mut out = [0; PIPES];
-        state
-            .cost(
-                CostMode::OwnCost,
-                &regs[..],
-                Tracking::empty(),
-                &instr,
-                &mut out,
-            )
-            .unwrap();
+        state.cost(CostMode::OwnCost, &regs[..], Tracking::empty(), &instr, &mut out).unwrap();
         state.release(6);
         let before = (out[0], state.is_held(5));
         if out[0] == 0 {
@@ -259,12 +178,7 @@ fn a_released_register_costs_again() {
 #[test]
 fn mode_numbers() {
     let modes: Vec<_> = (0..5).map(CostMode::from_number).collect();
-    let expected = [
-        CostMode::OwnCost,
-        CostMode::OwnCost,
-        CostMode::Differential,
-        CostMode::Pressure,
-    ];
+    let expected = [CostMode::OwnCost, CostMode::OwnCost, CostMode::Differential, CostMode::Pressure];
     assert_eq!(modes[..4], expected.map(Some));
     assert_eq!(modes[4], None);
 }
