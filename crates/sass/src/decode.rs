@@ -1,0 +1,368 @@
+//! From a 128-bit word to what the instruction reads, writes and does.
+//!
+//! Source: the tables of [`crate::table`]. Nothing here knows an opcode: the interpreter looks up the row of bits
+//! 0..12, reads the register fields that the row names and sizes them by the row's lane rules. A word without a row, with
+//! an unlisted modifier value, or with a register span that leaves its file is *opaque*.
+
+use sassafras_ir::{Effects, Guard, Lane, MemAccess, RegClass, Span};
+use sassafras_machine::{Arch, Category};
+use smallvec::SmallVec;
+
+use crate::table::{
+    Bits, Direction, FamilyTable, FlowKind, Lanes, MemKind, Row, Slot, SlotClass, Tables, Width,
+};
+
+/// A register operand: the lanes, the field that names them, and what they are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegOperand {
+    /// The registers.
+    pub span: Span,
+    /// Where their number sits in the word; `None` for members of a predicate mask.
+    pub field: Option<Bits>,
+    /// The memory access whose address they are part of.
+    pub address: Option<u8>,
+    read: bool,
+    written: bool,
+}
+
+impl RegOperand {
+    /// Whether the instruction reads it.
+    pub const fn is_read(&self) -> bool {
+        self.read
+    }
+
+    /// Whether the instruction writes it.
+    pub const fn is_written(&self) -> bool {
+        self.written
+    }
+}
+
+/// A memory access and its direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The access.
+    pub mem: MemAccess,
+    /// Whether memory is written.
+    pub is_write: bool,
+    /// Whether memory is read.
+    pub is_read: bool,
+}
+
+/// The control-flow role of an instruction. Targets are byte addresses in the same section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Goes on to the next instruction.
+    Next,
+    /// Jumps, under its guard or condition.
+    Branch {
+        /// Where to.
+        target: u64,
+    },
+    /// Jumps to a computed address.
+    IndirectBranch,
+    /// Calls a function of the same section.
+    Call {
+        /// Its first instruction.
+        target: u64,
+    },
+    /// Calls a function that a relocation or a register names.
+    CallElsewhere,
+    /// Returns.
+    Return,
+    /// Ends the thread.
+    Exit,
+    /// Names the place where diverged threads meet again, and goes on.
+    Reconverge {
+        /// The meeting place.
+        target: u64,
+    },
+}
+
+/// A decoded instruction.
+#[derive(Clone, Debug)]
+pub struct Decoded {
+    row: Option<&'static Row>,
+    word: u128,
+    pc: u64,
+    guard: Option<Guard>,
+    regs: SmallVec<[RegOperand; 8]>,
+}
+
+/// The decoder of one architecture.
+#[derive(Clone, Copy, Debug)]
+pub struct Decoder {
+    table: Option<&'static FamilyTable>,
+}
+
+/// Decodes one word at byte address `pc`. For many words, make a [`Decoder`] once.
+pub fn decode(word: u128, arch: Arch, pc: u64) -> Decoded {
+    Decoder::new(arch).decode(word, pc)
+}
+
+const OPCODE_MASK: u128 = 0xfff;
+const GUARD_BIT: u32 = 12;
+const GUARD_NOT: u32 = 15;
+const TRUE: u64 = 7;
+/// The size of an instruction.
+pub(crate) const INSTRUCTION_BYTES: u64 = 16;
+/// Branch offsets count four bytes.
+const OFFSET_UNIT: i64 = 4;
+/// Set in a constant source when its bank address comes from a uniform register pair.
+const BINDLESS: u32 = 91;
+
+impl Decoder {
+    /// The decoder for `arch`; for an architecture without a table every instruction is opaque.
+    pub fn new(arch: Arch) -> Decoder {
+        Decoder { table: arch.number().and_then(|sm| Tables::builtin().family(sm)) }
+    }
+
+    /// Whether there is a table at all.
+    pub fn has_table(&self) -> bool {
+        self.table.is_some()
+    }
+
+    /// The name of the family whose table is used.
+    pub fn family(&self) -> Option<&'static str> {
+        self.table.map(|table| table.name.as_str())
+    }
+
+    /// Decodes one word at byte address `pc`.
+    pub fn decode(&self, word: u128, pc: u64) -> Decoded {
+        let mut out = Decoded { row: None, word, pc, guard: None, regs: SmallVec::new() };
+        let row = self.table.and_then(|table| {
+            let rows = table.rows((word & OPCODE_MASK) as usize);
+            rows.iter().find(|row| row.when.iter().all(|c| c.holds(word)))
+        });
+        let Some(row) = row else {
+            return out;
+        };
+        out.guard = guard(row, word);
+        for slot in &row.slots {
+            if push(&mut out.regs, slot, word).is_none() {
+                out.regs.clear();
+                out.guard = None;
+                return out;
+            }
+        }
+        out.row = Some(row);
+        out
+    }
+}
+
+fn guard(row: &Row, word: u128) -> Option<Guard> {
+    let class = match row.guard? {
+        SlotClass::UPred => RegClass::UPred,
+        _ => RegClass::Pred,
+    };
+    let index = (word >> GUARD_BIT) as u32 & TRUE as u32;
+    Lane::physical(class, index).map(|lane| Guard { lane, negated: word >> GUARD_NOT & 1 == 1 })
+}
+
+/// Adds the registers of a slot; `None` when the word does not fit the table.
+#[inline]
+fn push(regs: &mut SmallVec<[RegOperand; 8]>, slot: &Slot, word: u128) -> Option<()> {
+    let lanes = match &slot.lanes {
+        Lanes::Fixed(n) => *n,
+        Lanes::By(rule) => rule.lanes(word)?,
+    };
+    if lanes == 0 {
+        return Some(());
+    }
+    let mut value = slot.bits.get(word);
+    let (class, constant) = match slot.class {
+        SlotClass::Gpr => (RegClass::Gpr, 255),
+        SlotClass::Uniform => (RegClass::Uniform, (1 << slot.bits.len()) - 1),
+        SlotClass::Pred => (RegClass::Pred, TRUE),
+        SlotClass::UPred => (RegClass::UPred, TRUE),
+        SlotClass::UPredDown => {
+            value = TRUE - value;
+            (RegClass::UPred, TRUE)
+        }
+        SlotClass::Barrier => (RegClass::Barrier, u64::MAX),
+        SlotClass::ConstBank => {
+            if word >> BINDLESS & 1 == 0 {
+                return Some(());
+            }
+            (RegClass::Uniform, (1 << slot.bits.len()) - 1)
+        }
+        SlotClass::PredMask => {
+            for index in (0..7).filter(|i| value >> i & 1 == 1) {
+                let lane = Lane::physical(RegClass::Pred, index)?;
+                regs.push(operand(lane.into(), slot, None));
+            }
+            return Some(());
+        }
+    };
+    if value == constant {
+        return Some(());
+    }
+    let span = Span::new(Lane::physical(class, value as u32)?, lanes)?;
+    regs.push(operand(span, slot, Some(slot.bits)));
+    Some(())
+}
+
+fn operand(span: Span, slot: &Slot, field: Option<Bits>) -> RegOperand {
+    RegOperand {
+        span,
+        field,
+        address: slot.address,
+        read: slot.direction != Direction::Write,
+        written: slot.direction != Direction::Read,
+    }
+}
+
+impl Decoded {
+    /// Whether the instruction is not (fully) known: nothing may move across it.
+    pub fn is_opaque(&self) -> bool {
+        self.row.is_none()
+    }
+
+    /// The word it was decoded from.
+    pub fn word(&self) -> u128 {
+        self.word
+    }
+
+    /// Its byte address.
+    pub fn pc(&self) -> u64 {
+        self.pc
+    }
+
+    /// The opcode field, bits 0..12: for arithmetic, opcode 0..9 and form 9..12.
+    pub fn opcode(&self) -> u16 {
+        (self.word & OPCODE_MASK) as u16
+    }
+
+    /// The name, with the modifiers that the table tells apart; `None` when opaque.
+    pub fn mnemonic(&self) -> Option<&'static str> {
+        self.row.map(|row| &*row.mnemonic)
+    }
+
+    /// The predicate that it runs under; `None` means always (or opaque).
+    pub fn guard(&self) -> Option<Guard> {
+        self.guard
+    }
+
+    /// Whether it is guarded by the constant false: never executed.
+    pub fn never_runs(&self) -> bool {
+        let pt = self.word >> GUARD_BIT & u128::from(TRUE) == u128::from(TRUE);
+        self.row.is_some_and(|row| row.guard.is_some()) && pt && self.word >> GUARD_NOT & 1 == 1
+    }
+
+    /// Whether it is a `NOP` that runs under no condition.
+    pub(crate) fn is_padding(&self) -> bool {
+        self.mnemonic() == Some("NOP") && self.guard.is_none()
+    }
+
+    /// The condition of a control-flow instruction besides its guard: a predicate operand that is read.
+    pub(crate) fn condition(&self) -> Option<Guard> {
+        self.row?.flow.as_ref()?;
+        self.reads().find(|reg| reg.span.class().can_guard()).map(|reg| Guard {
+            lane: reg.span.first(),
+            negated: reg.field.is_some_and(|f| self.word >> (f.lo() + f.len()) & 1 == 1),
+        })
+    }
+
+    /// Whether a control-flow instruction may fall through although no guard says so: it has a condition, or goes
+    /// on when the threads have not diverged.
+    pub(crate) fn has_condition(&self) -> bool {
+        let uniform = |reg: &RegOperand| reg.span.class() == RegClass::Uniform;
+        self.condition().is_some() || matches!(self.flow(), Flow::Branch { .. }) && self.reads().any(uniform)
+    }
+
+    /// Whether it opens a region that only some threads run through.
+    pub(crate) fn is_collective(&self) -> bool {
+        match self.flow() {
+            Flow::Reconverge { target } => {
+                self.writes().next().is_none() && target != self.pc.wrapping_add(INSTRUCTION_BYTES)
+            }
+            _ => false,
+        }
+    }
+
+    /// Every register operand, the guard not counted.
+    pub fn registers(&self) -> &[RegOperand] {
+        &self.regs
+    }
+
+    /// The operands that are read, the guard not counted.
+    pub fn reads(&self) -> impl Iterator<Item = &RegOperand> {
+        self.regs.iter().filter(|reg| reg.read)
+    }
+
+    /// The operands that are written.
+    pub fn writes(&self) -> impl Iterator<Item = &RegOperand> {
+        self.regs.iter().filter(|reg| reg.written)
+    }
+
+    /// The scheduling category; `None` when opaque.
+    pub fn category(&self) -> Option<Category> {
+        self.row.map(|row| row.category)
+    }
+
+    /// What it does besides reading and writing operands.
+    pub fn effects(&self) -> Effects {
+        let Some(row) = self.row else {
+            return Effects::OPAQUE;
+        };
+        let flow = match self.flow() {
+            Flow::Next | Flow::Reconverge { .. } => Effects::empty(),
+            Flow::Branch { .. } | Flow::IndirectBranch => Effects::BRANCH,
+            Flow::Call { .. } | Flow::CallElsewhere => Effects::CALL,
+            Flow::Return => Effects::RET,
+            Flow::Exit => Effects::EXIT,
+        };
+        row.effects | flow
+    }
+
+    /// The control-flow role.
+    pub fn flow(&self) -> Flow {
+        let Some(kind) = self.row.and_then(|row| row.flow.as_ref()) else {
+            return Flow::Next;
+        };
+        match kind {
+            FlowKind::Branch(offset) => Flow::Branch { target: self.target(offset) },
+            FlowKind::Call(offset) => Flow::Call { target: self.target(offset) },
+            FlowKind::Reconverge(offset) => Flow::Reconverge { target: self.target(offset) },
+            FlowKind::IndirectBranch => Flow::IndirectBranch,
+            FlowKind::AbsoluteCall | FlowKind::IndirectCall => Flow::CallElsewhere,
+            FlowKind::Return => Flow::Return,
+            FlowKind::Exit => Flow::Exit,
+        }
+    }
+
+    /// A relative target, counted from the next instruction; the last piece of the offset carries the sign.
+    fn target(&self, pieces: &[Bits]) -> u64 {
+        let (mut offset, mut shift) = (0i64, 0);
+        for bits in pieces {
+            offset &= (1 << shift) - 1;
+            offset |= bits.get_signed(self.word).wrapping_shl(shift);
+            shift += u32::from(bits.len());
+        }
+        self.pc.wrapping_add(INSTRUCTION_BYTES).wrapping_add_signed(offset.wrapping_mul(OFFSET_UNIT))
+    }
+
+    /// The memory accesses.
+    pub fn accesses(&self) -> impl Iterator<Item = Access> {
+        let specs = self.row.map_or(&[][..], |row| &row.mem);
+        specs.iter().enumerate().map(|(i, spec)| {
+            let mut address =
+                self.regs.iter().filter(move |reg| reg.address == Some(i as u8)).map(|reg| reg.span);
+            Access {
+                mem: MemAccess {
+                    space: spec.space,
+                    flags: spec.flags(self.word),
+                    width: match &spec.width {
+                        Width::Unknown => None,
+                        Width::Bytes(bytes) => Some(*bytes),
+                        Width::By(rule) => rule.bytes(self.word),
+                    },
+                    base: address.next(),
+                    index: address.next(),
+                    offset: spec.offset.map_or(0, |bits| bits.get_signed(self.word)),
+                },
+                is_write: spec.kind != MemKind::Load,
+                is_read: spec.kind != MemKind::Store,
+            }
+        })
+    }
+}

@@ -1,0 +1,173 @@
+//! Known words, and that no word whatever upsets the decoder.
+
+use proptest::prelude::*;
+use sassafras_ir::{AccessFlags, Effects, RegClass, Space};
+use sassafras_machine::{Arch, Category};
+use sassafras_sass::{Decoded, Decoder, Flow, decode};
+
+/// Reads and writes as text: `R4:2 UR6`.
+fn spans(inst: &Decoded) -> (String, String) {
+    let text = |regs: Vec<String>| regs.join(" ");
+    (
+        text(inst.reads().map(|reg| reg.span.to_string()).collect()),
+        text(inst.writes().map(|reg| reg.span.to_string()).collect()),
+    )
+}
+
+fn check(arch: Arch, word: u128, mnemonic: &str, reads: &str, writes: &str) -> Decoded {
+    let inst = decode(word, arch, 0);
+    assert_eq!(inst.mnemonic(), Some(mnemonic), "{word:#034x}");
+    let (r, w) = spans(&inst);
+    assert_eq!((r.as_str(), w.as_str()), (reads, writes), "{mnemonic}");
+    inst
+}
+
+#[test]
+fn arithmetic_forms_move_their_sources() {
+    // FFMA R10, R18, R18, R19 / FFMA R9, -R9, R2, 1 / FFMA R3, R10, imm, R3
+    let sm = Arch::SM_80;
+    check(sm, 0x13_0000_0012_120a_7223, "FFMA", "R18 R18 R19", "R10");
+    check(sm, 0x2_3f80_0000_0909_7423, "FFMA", "R9 R2", "R9");
+    check(sm, 0x3_3882_0000_0a03_7823, "FFMA", "R10 R3", "R3");
+    // DADD takes its second register from the third place.
+    check(sm, 0x4_0000_0000_0e06_7229, "DADD", "R14:2 R4:2", "R6:2");
+    // @!P0 IADD3.X R21, RZ, R21, RZ, P2, !PT: carry comes in through a predicate.
+    let iadd3 = check(sm, 0x017f_e4ff_0000_0015_ff15_8210, "IADD3", "R21 P2", "R21");
+    let guard = iadd3.guard().expect("guarded");
+    assert_eq!((guard.lane.to_string().as_str(), guard.negated), ("P0", true));
+    // IMAD.WIDE.U32 R20, R0, 0x10, R20
+    let wide = check(sm, 0x078e_0014_0000_0010_0014_7825, "IMAD.WIDE", "R0 R20:2", "R20:2");
+    assert_eq!(wide.category(), Some(Category::ImadWide));
+}
+
+#[test]
+fn loads_and_stores_have_widths_spaces_and_orders() {
+    // LDG.E.128 R12, desc[UR4][R20.64+0x2000]
+    let ldg = check(Arch::SM_90, 0x0c1e_1d00_0020_0004_140c_7981, "LDG", "R20:2 UR4:2", "R12:4");
+    let access = ldg.accesses().next().expect("an access");
+    assert_eq!((access.mem.space, access.mem.width, access.mem.offset), (Space::Global, Some(16), 0x2000));
+    assert_eq!(access.mem.base.expect("a base").to_string(), "R20:2");
+    assert_eq!(access.mem.flags, AccessFlags::empty());
+    assert!(access.is_read && !access.is_write);
+    // LDG.E.CONSTANT R2, desc[UR6][R2.64]
+    let constant = decode(0x0c1e_9900_0000_0006_0202_7981, Arch::SM_90, 0);
+    let flags = constant.accesses().next().expect("an access").mem.flags;
+    assert_eq!(flags, AccessFlags::READ_ONLY);
+    // LDG.E.CONSTANT.SYS R10, [R10.U32+UR4]: a 32-bit offset to a uniform pair.
+    check(Arch::SM_75, 0x081e_6900_0000_0004_0a0a_7981, "LDG", "R10 UR4:2", "R10");
+    // LDS R13, [R12.X4]: a scaled base says nothing about where the next word is.
+    let scaled = check(Arch::SM_89, 0x4800 << 64 | 0x0c0d_7984, "LDS", "R12", "R13");
+    assert_eq!(scaled.accesses().next().expect("an access").mem.width, None);
+    let plain = decode(0x0800 << 64 | 0x0c0d_7984, Arch::SM_89, 0);
+    assert_eq!(plain.accesses().next().expect("an access").mem.width, Some(4));
+    // LDGSTS.E.BYPASS.128.ZFILL [R9+0x20], [R6.64+0x20], P1 reads its predicate and both addresses.
+    let copy = check(Arch::SM_80, 0x0894_1c44_0002_0020_0609_7fae, "LDGSTS", "R9 R6:2 UR4:2 P1", "");
+    let sides: Vec<_> =
+        copy.accesses().map(|a| (a.mem.space, a.is_write, a.mem.width, a.mem.offset)).collect();
+    assert_eq!(sides, [(Space::Global, false, Some(16), 0x20), (Space::Shared, true, Some(16), 0x20)]);
+}
+
+#[test]
+fn tensor_tuples_follow_the_shape() {
+    // HMMA.16816.F32 R12, R4, R16, R8 / HMMA.SP.16832.F32 R8, R4, R8, R12, R0, 0x0
+    check(Arch::SM_80, 0x1808_0000_0010_040c_723c, "HMMA", "R4:4 R16:2 R8:4", "R12:4");
+    check(Arch::SM_80, 0x5a0c_0000_0008_0408_723c, "HMMA", "R4:4 R8:4 R12:4 R0", "R8:4");
+    // DMMA.16x8x16 R16, R16, R32, R8
+    check(
+        Arch::SM_90,
+        0x3008_0000_0020_1010_723f | 0x380_0000 << 64,
+        "DMMA",
+        "R16:16 R32:8 R8:8 UP0",
+        "R16:8",
+    );
+    // HGMMA.64x256x16.F32.BF16 R24, R152, gdesc[UR4], R24, !UP0, gsb0
+    let wgmma = check(
+        Arch::SM_90A,
+        0x0f80_1818_03e0_0004_9818_7df0,
+        "HGMMA.F32",
+        "R152:4 UR4:4 R24:128 UP0",
+        "R24:128",
+    );
+    assert_eq!(wgmma.category(), Some(Category::WarpgroupMma));
+    // LDTM.16dp32bit_t0_t15.x128 R4, tmem[UR4]
+    check(Arch::SM_100A, 0x08b8_0000_0000_0004_0004_79ee, "LDTM", "UR4", "R4:128");
+}
+
+#[test]
+fn predicate_masks_name_every_predicate() {
+    // P2R R0, PR, RZ, 0x2c
+    check(Arch::SM_75, 0x2c_ff00_7803, "P2R", "P2 P3 P5", "R0");
+}
+
+#[test]
+fn families_read_the_same_opcode_differently() {
+    // 0x235: HFMA2.MMA on Ampere, IADD.64 on sm_120.
+    let word = 0x078e_0200_0000_0012_0412_7235;
+    assert_eq!(decode(word, Arch::SM_80, 0).mnemonic(), Some("HFMA2.MMA"));
+    check(Arch::SM_120, word, "IADD", "R4:2 R18:2", "R18:2");
+    // Uniform registers have six bits up to sm_90 and eight from sm_100 on.
+    let umov = 0xff_7882 | 5 << 32;
+    assert_eq!(spans(&decode(umov, Arch::SM_100, 0)).1, "");
+    assert_eq!(spans(&decode(umov & !0xc0_0000, Arch::SM_90, 0)).1, "");
+    assert_eq!(spans(&decode(umov & !0xc0_0000, Arch::SM_100, 0)).1, "UR63");
+    // sm_70 has none.
+    assert!(decode(umov, Arch::SM_70, 0).is_opaque());
+}
+
+#[test]
+fn control_flow_names_its_target() {
+    // BRA to itself, in the layouts of sm_80 and of sm_90.
+    for (arch, word) in
+        [(Arch::SM_80, 0x0383_ffff_ffff_fff0_0000_7947), (Arch::SM_90, 0x0383_ffff_ffff_fffc_00fc_7947)]
+    {
+        let bra = decode(word, arch, 0x120);
+        assert_eq!(bra.flow(), Flow::Branch { target: 0x120 }, "{arch}");
+        assert_eq!(bra.effects(), Effects::BRANCH);
+    }
+    let exit = decode(0x0380_0000_0000_0000_0000_794d, Arch::SM_80, 0);
+    assert_eq!((exit.flow(), exit.effects()), (Flow::Exit, Effects::EXIT));
+    // BSSY B0, +0x960 writes a barrier register and names where threads meet again.
+    let bssy = decode(0x0380_0000_0000_0950_0000_7945, Arch::SM_80, 0);
+    assert_eq!(bssy.flow(), Flow::Reconverge { target: 0x960 });
+    let written = bssy.writes().next().expect("a barrier").span;
+    assert_eq!(written.class(), RegClass::Barrier);
+}
+
+#[test]
+fn what_no_table_describes_is_opaque() {
+    for (arch, word) in [
+        (Arch::SM_80, 0xfff),                           // no such opcode
+        (Arch::SM_52, 0x0380_0000_0000_0000_0000_794d), // no table
+        (Arch::SM_80, 0x0e00_0000_0000_0c00_7984),      // a size that does not exist
+        (Arch::SM_80, 0x4_0000_0000_fe06_7229),         // R254:2 leaves the register file
+    ] {
+        let inst = decode(word, arch, 0);
+        assert!(inst.is_opaque(), "{arch} {word:#x}");
+        assert_eq!(inst.effects(), Effects::OPAQUE);
+        assert_eq!(inst.registers(), []);
+        assert_eq!((inst.mnemonic(), inst.guard()), (None, None));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+    #[test]
+    fn any_word_decodes(word: u128, opcode in 0u128..4096, pc: u64, which in 0usize..32) {
+        let archs: Vec<Arch> = Arch::all().collect();
+        let word = word & !0xfff | opcode;
+        let inst = Decoder::new(archs[which % archs.len()]).decode(word, pc);
+        prop_assert_eq!(inst.word(), word);
+        let _ = (inst.flow(), inst.effects(), inst.never_runs(), inst.category());
+        for reg in inst.registers() {
+            prop_assert!(reg.is_read() || reg.is_written());
+            // A register operand can be renamed: its field holds its number.
+            if let Some(field) = reg.field.filter(|_| reg.span.class() == RegClass::Gpr) {
+                prop_assert_eq!(field.get(word), u64::from(reg.span.first().index()));
+            }
+        }
+        for access in inst.accesses() {
+            prop_assert!(access.is_read || access.is_write);
+        }
+    }
+}
