@@ -376,7 +376,7 @@ impl<'a> Walker<'a> {
             state.boards[usize::from(guard)] =
                 Some(Board { setter: inst, latest: clock, earliest: Some(clock) });
         }
-        let mut add = |lane: LaneRef, write: bool, guard: Option<u8>| {
+        let mut add = |lane: LaneRef, write: bool, guard: Option<u8>, cover: u8| {
             state.facts.retain(|fact| fact.key() != (lane.lane, inst, write));
             state.facts.push(Fact {
                 lane: lane.lane,
@@ -384,18 +384,20 @@ impl<'a> Walker<'a> {
                 write,
                 part: lane.part,
                 guard,
-                cover: 0,
+                cover,
                 behind: 0,
                 issued: clock,
                 waited: false,
             });
         };
-        f.for_each_write(inst, |lane| add(lane, true, control.write));
-        // Sources of fixed-latency instructions are read at issue. Others say by a scoreboard when they have been.
+        f.for_each_write(inst, |lane| add(lane, true, control.write, 0));
+        // Sources of fixed-latency instructions are read at issue. Others may say by a read scoreboard when they have
+        // been; without one, a finished write says so too, or enough cycles.
+        let finished = control.write.map_or(0, |board| 1 << board);
         if category.is_none_or(varies) || control.read.is_some() {
             f.for_each_read(inst, |lane| {
                 if lane.role != Role::Guard {
-                    add(lane, false, control.read.or(control.write));
+                    add(lane, false, control.read, finished);
                 }
             });
         }
