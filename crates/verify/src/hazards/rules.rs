@@ -7,7 +7,7 @@
 use super::walk::{HazardKind, Pair};
 use rustc_hash::FxHashMap;
 use sassafras_ir::{Function, RegClass};
-use sassafras_machine::Category;
+use sassafras_machine::{Category, constants};
 
 /// How the consumer uses the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -102,26 +102,14 @@ impl Rules {
     /// What a pair needs.
     pub fn need(&self, pair: &Pair<'_>) -> Need {
         match pair.kind {
-            HazardKind::WaitTooSoon => Need::Cycles(SET_TO_WAIT),
+            HazardKind::WaitTooSoon => Need::Cycles(u16::from(constants().scoreboard_set_to_wait)),
             _ if pair.guarded => Need::Scoreboard,
             _ => self.get(&pair.key()).map_or(Need::Unknown, Need::Cycles),
         }
     }
 }
 
-/// Least cycles from setting a scoreboard to waiting for it. The same number as `machine::constants()`; a test compares.
-pub const SET_TO_WAIT: u16 = 2;
-
 /// The category of every opcode of a function.
 pub(super) fn categories(f: &Function) -> Vec<Option<Category>> {
     f.opcodes().map(Category::of).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_set_to_wait_distance_is_the_table_s() {
-        let table = sassafras_machine::constants().scoreboard_set_to_wait;
-        assert_eq!(u64::from(super::SET_TO_WAIT), table as u64);
-    }
 }
