@@ -16,6 +16,7 @@
 //! | what does a class cost on a machine | [`class_costs`], [`dependence_rule`] |
 //! | which unit executes it | [`Unit`], [`unit_for_mnemonic`] |
 //! | how many cycles apart must two instructions be | [`MeasuredLatencies`] |
+//! | how close does compiled code let them stand | [`mined`] |
 //! | how many warps and dispatch slots | [`WarpProfile`] |
 //! | how is all that packed into an instruction | [`Descriptor`] |
 //! | everything at once, for printing | [`view()`] |
@@ -31,6 +32,7 @@ mod error;
 mod id;
 mod measured;
 mod memory;
+pub mod mined;
 mod mnemonic;
 mod names;
 mod opcode;

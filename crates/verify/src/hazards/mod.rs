@@ -20,14 +20,17 @@
 //!
 //! Where paths meet, the worst holds: the fewest cycles, covered only if covered on all.
 
+mod fields;
 pub mod rules;
+mod state;
 pub mod walk;
 
 pub use rules::{Need, Rules};
-pub use walk::{HazardKind, Pair, walk};
+pub use walk::{HazardKind, Observer, Pair, walk};
 
+use sassafras_ir::cfg::Cfg;
 use sassafras_ir::text::print_inst;
-use sassafras_ir::{Function, Inst, Lane};
+use sassafras_ir::{Block, Function, Inst, Lane};
 
 /// A hazard that nothing covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +53,11 @@ impl Finding {
     /// One line for people.
     pub fn describe(&self, f: &Function) -> String {
         let lane = self.lane.map_or(String::new(), |lane| format!(" on {lane}"));
-        let needed = self.needed.map_or("a scoreboard".to_owned(), |n| format!("{n} cycles"));
+        let needed = match (self.kind, self.needed) {
+            (HazardKind::Field, _) => "a control field that this machine has".to_owned(),
+            (_, Some(cycles)) => format!("{cycles} cycles"),
+            (_, None) => "a scoreboard".to_owned(),
+        };
         format!(
             "{}{lane}: `{}` then `{}`: needs {needed}, has {} cycles",
             self.kind.name(),
@@ -72,18 +79,78 @@ pub struct Report {
     pub pairs: u64,
 }
 
+/// The blocks on a shortest way from the producer to the consumer of a finding, both ends included. One block when the
+/// producer stands before the consumer in it.
+pub fn path(f: &Function, finding: &Finding) -> Vec<Block> {
+    let block_of = |inst: Inst| f.blocks().find(|&b| f.block_insts(b).contains(&inst));
+    let (Some(from), Some(to)) = (block_of(finding.producer), block_of(finding.consumer)) else {
+        return Vec::new();
+    };
+    let place = |inst: Inst| f.block_insts(from).iter().position(|&i| i == inst);
+    if from == to && place(finding.producer) < place(finding.consumer) {
+        return vec![from];
+    }
+    let cfg = Cfg::new(f);
+    let mut came_from: Vec<Option<Block>> = vec![None; f.block_count()];
+    let mut queue = std::collections::VecDeque::from([from]);
+    while let Some(block) = queue.pop_front() {
+        for &next in cfg.succs(block) {
+            if came_from[next.as_u32() as usize].is_none() {
+                came_from[next.as_u32() as usize] = Some(block);
+                queue.push_back(next);
+            }
+        }
+        if came_from[to.as_u32() as usize].is_some() {
+            break;
+        }
+    }
+    let mut path = vec![to];
+    let mut at = to;
+    while let Some(before) = came_from[at.as_u32() as usize] {
+        path.push(before);
+        at = before;
+        if at == from {
+            break;
+        }
+    }
+    path.reverse();
+    path
+}
+
 /// Checks a function against the distances that are demanded.
 pub fn check(f: &Function, rules: &Rules) -> Report {
+    let mut checker = Checker { rules, blocks: vec![Report::default(); f.block_count()], current: 0 };
+    walk(f, rules, &mut checker);
     let mut report = Report::default();
-    walk(f, rules, |pair| {
+    for block in checker.blocks {
+        report.findings.extend(block.findings);
+        report.unknown += block.unknown;
+        report.pairs += block.pairs;
+    }
+    report.findings.sort_by_key(|f| (f.consumer, f.producer, f.lane, f.kind));
+    report.findings.dedup();
+    report
+}
+
+struct Checker<'a> {
+    rules: &'a Rules,
+    blocks: Vec<Report>,
+    current: usize,
+}
+
+impl Observer for Checker<'_> {
+    fn block(&mut self, block: Block) {
+        self.current = block.as_u32() as usize;
+        self.blocks[self.current] = Report::default();
+    }
+
+    fn pair(&mut self, pair: &Pair<'_>) {
+        let report = &mut self.blocks[self.current];
         report.pairs += 1;
-        if pair.covered {
-            return;
-        }
-        let needed = match rules.need(pair) {
+        let needed = match self.rules.need(pair) {
             Need::Cycles(cycles) if pair.elapsed >= cycles => return,
             Need::Cycles(cycles) => Some(cycles),
-            Need::Scoreboard => None,
+            Need::Scoreboard | Need::LegalField => None,
             Need::Unknown => {
                 report.unknown += 1;
                 return;
@@ -97,8 +164,5 @@ pub fn check(f: &Function, rules: &Rules) -> Report {
             needed,
             given: pair.elapsed,
         });
-    });
-    report.findings.sort_by_key(|f| (f.consumer, f.producer, f.lane, f.kind));
-    report.findings.dedup();
-    report
+    }
 }

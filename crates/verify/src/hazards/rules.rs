@@ -1,58 +1,14 @@
-//! The distances that are demanded.
-//!
-//! Keys are what the machine tables can tell apart: the category of both instructions, how the lane is used, the register
-//! file, the half of a wide result. A distance learnt from compiled code is the smallest that was ever left
-//! (`observed_min`); a pair that was never seen is unknown and counted, not reported.
+//! What is demanded of a pair of instructions: the mined tables of [`sassafras_machine::mined`], asked for a pair.
 
 use super::walk::{HazardKind, Pair};
-use rustc_hash::FxHashMap;
-use sassafras_ir::{Function, RegClass};
-use sassafras_machine::{Category, constants};
-
-/// How the consumer uses the lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Use {
-    /// An operand.
-    Operand,
-    /// Part of an address.
-    Address,
-    /// The guard.
-    Guard,
-    /// The guard of a branch.
-    Branch,
-    /// It is overwritten.
-    Overwrite,
-}
-
-impl Use {
-    /// A short name for tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Use::Operand => "operand",
-            Use::Address => "address",
-            Use::Guard => "guard",
-            Use::Branch => "branch",
-            Use::Overwrite => "overwrite",
-        }
-    }
-}
-
-/// What a distance is known for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
-    /// The hazard.
-    pub kind: HazardKind,
-    /// The first instruction's category; none when it is not known.
-    pub producer: Option<Category>,
-    /// The second instruction's.
-    pub consumer: Option<Category>,
-    /// How the second one uses the lane.
-    pub used_as: Use,
-    /// The register file.
-    pub class: RegClass,
-    /// Odd lanes of a result that is a pair or wider.
-    pub high: bool,
-}
+use sassafras_ir::{Effects, Function, Inst, Operand, RegClass, Role};
+use sassafras_machine::mined::{
+    File, MinedTable, OpcodeFacts, OpcodeNumber, PairQuery, Queues, Use, least_latency, queues,
+};
+use sassafras_machine::{Arch, Category, Hazard, constants};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// What a pair needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,55 +17,204 @@ pub enum Need {
     Cycles(u16),
     /// A scoreboard, whatever the distance.
     Scoreboard,
+    /// A control field that means something.
+    LegalField,
     /// Nobody has seen such a pair.
     Unknown,
 }
 
-/// The distances of one architecture.
+/// What is demanded on one architecture.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    observed_min: FxHashMap<Key, u16>,
-    /// Least cycles from issue to completion of what a scoreboard guards, by category: what a wait may be credited.
-    least_latency: FxHashMap<Category, u16>,
+    table: Cow<'static, MinedTable>,
 }
 
 impl Rules {
-    /// No distances at all: every pair is unknown.
-    pub fn new() -> Rules {
-        Rules::default()
+    /// The rules of a table.
+    pub fn new(table: MinedTable) -> Rules {
+        Rules { table: Cow::Owned(table) }
     }
 
-    /// Demands at least `cycles` for such pairs.
-    pub fn set(&mut self, key: Key, cycles: u16) {
-        self.observed_min.insert(key, cycles);
+    /// The rules of an architecture. Where nothing was mined every distance is unknown, but scoreboards are checked.
+    pub fn of(arch: Arch) -> &'static Rules {
+        static ALL: LazyLock<HashMap<Arch, Rules>> = LazyLock::new(|| {
+            let with_table = |arch| Some((arch, Rules { table: Cow::Borrowed(MinedTable::of(arch)?) }));
+            Arch::all().filter_map(with_table).collect()
+        });
+        static NONE: LazyLock<Rules> = LazyLock::new(Rules::default);
+        ALL.get(&arch).unwrap_or(&NONE)
     }
 
-    /// The distance known for a key.
-    pub fn get(&self, key: &Key) -> Option<u16> {
-        self.observed_min.get(key).copied()
-    }
-
-    /// Lets a wait for such an instruction count for up to `cycles`.
-    pub fn set_least_latency(&mut self, category: Category, cycles: u16) {
-        self.least_latency.insert(category, cycles);
-    }
-
-    /// What a wait for such an instruction may be credited at the most.
-    pub fn least_latency(&self, category: Option<Category>) -> u16 {
-        category.and_then(|c| self.least_latency.get(&c).copied()).unwrap_or(0)
+    /// The rules of an architecture without its distances, for mining them anew.
+    pub fn for_mining(arch: Arch) -> Rules {
+        Rules {
+            table: Cow::Owned(MinedTable::of(arch).map(MinedTable::without_distances).unwrap_or_default()),
+        }
     }
 
     /// What a pair needs.
     pub fn need(&self, pair: &Pair<'_>) -> Need {
-        match pair.kind {
-            HazardKind::WaitTooSoon => Need::Cycles(u16::from(constants().scoreboard_set_to_wait)),
-            _ if pair.guarded => Need::Scoreboard,
-            _ => self.get(&pair.key()).map_or(Need::Unknown, Need::Cycles),
+        let hazard = match pair.kind {
+            HazardKind::WaitTooSoon => {
+                return Need::Cycles(u16::from(constants().scoreboard_set_to_wait));
+            }
+            HazardKind::Stall => return Need::Cycles(u16::from(pair.required_stall)),
+            HazardKind::Field => return Need::LegalField,
+            HazardKind::Raw => Hazard::Raw,
+            HazardKind::War => Hazard::War,
+            HazardKind::Waw => Hazard::Waw,
+        };
+        if pair.guarded {
+            return Need::Scoreboard;
+        }
+        let query = PairQuery {
+            hazard,
+            file: pair.file(),
+            producer: pair.producer_number,
+            producer_category: pair.producer_category,
+            high: pair.part % 2 == 1,
+            consumer: pair.consumer_number,
+            consumer_category: pair.consumer_category,
+            used_as: pair.used_as,
+            slot: pair.slot,
+        };
+        match self.table.distance(&query) {
+            Some(distance) => Need::Cycles(distance.observed_min),
+            None if pair.decoupled => Need::Scoreboard,
+            None => Need::Unknown,
+        }
+    }
+
+    /// What is known of every opcode of a function.
+    pub(super) fn opcodes(&self, f: &Function) -> Vec<OpcodeInfo> {
+        f.opcodes()
+            .map(|text| {
+                let category = Category::of(text);
+                let default = OpcodeFacts { decoupled: category.is_some_and(is_decoupled), min_stall: 1 };
+                OpcodeInfo {
+                    category,
+                    facts: self.table.opcode(text).unwrap_or(default),
+                    queues: queues(text, category),
+                    least: category.map_or(0, least_latency),
+                    special: Special::of(text),
+                    number: self.table.number(text),
+                    horizon: RegClass::ALL.map(|class| self.horizon(category, class)),
+                }
+            })
+            .collect()
+    }
+
+    /// After how many cycles a result of fixed latency is surely there.
+    fn horizon(&self, category: Option<Category>, class: RegClass) -> u8 {
+        let mined = category.and_then(|c| self.table.horizon(c, file(class)));
+        mined.map_or_else(|| default_horizon(category), |cycles| cycles.min(255) as u8)
+    }
+
+    /// The number of an instruction's class, where it is more than its opcode says.
+    pub(super) fn shaped_number(&self, f: &Function, inst: Inst) -> Option<OpcodeNumber> {
+        self.table.number(&class_name(f, inst))
+    }
+}
+
+/// The name that tables give to the class of an instruction: its opcode, and for matrix instructions how many registers
+/// the result and the sources take, since the shape decides how long they run.
+pub fn class_name(f: &Function, inst: Inst) -> String {
+    let mut name = f.opcode_text(f.inst(inst).opcode).to_owned();
+    if Category::of(&name) != Some(Category::Tensor) {
+        return name;
+    }
+    let mut separator = ':';
+    for operand in f.defs(inst).iter().chain(f.uses(inst)) {
+        if let Operand::Reg(span) = operand
+            && span.class() == RegClass::Gpr
+        {
+            name.push(separator);
+            name.push_str(&span.len().to_string());
+            separator = '/';
+        }
+    }
+    name
+}
+
+/// The register file of a class, as the tables call it.
+pub fn file(class: RegClass) -> File {
+    match class {
+        RegClass::Gpr => File::General,
+        RegClass::Uniform => File::Uniform,
+        RegClass::Pred => File::Predicate,
+        RegClass::UPred => File::UniformPredicate,
+        RegClass::Barrier => File::Barrier,
+        RegClass::Flag => File::Flag,
+    }
+}
+
+/// What the walk needs of an opcode.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OpcodeInfo {
+    pub category: Option<Category>,
+    pub facts: OpcodeFacts,
+    pub queues: Queues,
+    pub least: u16,
+    pub special: Special,
+    pub number: Option<OpcodeNumber>,
+    /// By register class.
+    pub horizon: [u8; 6],
+}
+
+/// Opcodes that wait or run in ways of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Special {
+    No,
+    /// Waits for a scoreboard's count.
+    Depbar,
+    /// Holds the warp.
+    Bar,
+    /// Runs beside the warp and is waited for by groups.
+    WarpgroupMma,
+    /// May wait for such groups.
+    WarpgroupWait,
+}
+
+impl Special {
+    fn of(text: &str) -> Special {
+        match text.split('.').next().unwrap_or(text) {
+            "DEPBAR" => Special::Depbar,
+            "BAR" => Special::Bar,
+            "WARPGROUP" => Special::WarpgroupWait,
+            _ if Category::of(text) == Some(Category::WarpgroupMma) => Special::WarpgroupMma,
+            _ => Special::No,
         }
     }
 }
 
-/// The category of every opcode of a function.
-pub(super) fn categories(f: &Function) -> Vec<Option<Category>> {
-    f.opcodes().map(Category::of).collect()
+/// A horizon where nothing was mined: longer than any latency of the category.
+fn default_horizon(category: Option<Category>) -> u8 {
+    match category {
+        Some(Category::Alu | Category::Fma | Category::ImadWide | Category::Uniform) => 24,
+        _ => 64,
+    }
+}
+
+/// Whether results of the category come back when they are ready, where no table says otherwise.
+fn is_decoupled(category: Category) -> bool {
+    category.is_memory()
+        || matches!(
+            category,
+            Category::Sfu
+                | Category::Convert
+                | Category::Shuffle
+                | Category::SpecialRegister
+                | Category::Barrier
+        )
+}
+
+/// How an instruction uses a lane that it reads.
+pub(super) fn used_as(f: &Function, inst: Inst, role: Role) -> Use {
+    let leaves = Effects::BRANCH | Effects::EXIT | Effects::RET;
+    match role {
+        Role::Operand(_) => Use::Operand,
+        Role::Address(_) => Use::Address,
+        Role::Guard if f.inst(inst).effects.intersects(leaves) => Use::Branch,
+        Role::Guard => Use::Guard,
+    }
 }

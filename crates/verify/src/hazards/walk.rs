@@ -1,11 +1,14 @@
 //! The data flow.
 
-use super::rules::{Key, Rules, Use, categories};
+use super::fields::{Depbar, Fields, bar_blocks, ends_group, warpgroup_wait};
+use super::rules::{OpcodeInfo, Rules, Special, file, used_as};
+use super::state::{Board, Fact, GuardTag, Live, MAX_ELAPSED, NewFact, State, WARPGROUP, exclude};
 use fixedbitset::FixedBitSet;
-use sassafras_control::{Field, volta};
+use rustc_hash::{FxHashMap, FxHashSet};
 use sassafras_ir::cfg::Cfg;
-use sassafras_ir::{Block, Effects, Function, Inst, Lane, LaneRef, Payload, RegClass, Role};
+use sassafras_ir::{Block, Effects, Function, Inst, Lane, LaneRef, Operand, RegClass, Role};
 use sassafras_machine::Category;
+use sassafras_machine::mined::{File, OpcodeNumber, Queues, Use};
 
 /// What two instructions collide over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,9 +21,23 @@ pub enum HazardKind {
     Waw,
     /// Waits for a scoreboard that may not be set yet.
     WaitTooSoon,
+    /// The next instruction comes sooner than the opcode allows, whatever it is.
+    Stall,
+    /// The control field means nothing on this machine.
+    Field,
 }
 
 impl HazardKind {
+    /// Every kind.
+    pub const ALL: [HazardKind; 6] = [
+        HazardKind::Raw,
+        HazardKind::War,
+        HazardKind::Waw,
+        HazardKind::WaitTooSoon,
+        HazardKind::Stall,
+        HazardKind::Field,
+    ];
+
     /// A short name.
     pub const fn name(self) -> &'static str {
         match self {
@@ -28,11 +45,13 @@ impl HazardKind {
             HazardKind::War => "war",
             HazardKind::Waw => "waw",
             HazardKind::WaitTooSoon => "wait-too-soon",
+            HazardKind::Stall => "stall",
+            HazardKind::Field => "field",
         }
     }
 }
 
-/// Two instructions that meet on a lane.
+/// Two instructions that meet on a lane, and that no scoreboard keeps apart.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<'a> {
     /// The function.
@@ -49,354 +68,437 @@ pub struct Pair<'a> {
     pub producer_category: Option<Category>,
     /// The second one's.
     pub consumer_category: Option<Category>,
+    /// The first one's number in the table.
+    pub producer_number: Option<OpcodeNumber>,
+    /// The second one's.
+    pub consumer_number: Option<OpcodeNumber>,
     /// How the second one uses the lane.
     pub used_as: Use,
     /// Which lane of the first one's operand.
     pub part: u8,
+    /// At which place among the second one's operands, and whether in an odd lane of it.
+    pub slot: (u8, bool),
     /// Fewest cycles between the two on any path, waits credited.
     pub elapsed: u16,
     /// A wait lies between, or at the second one.
     pub waited: bool,
     /// The first one set a scoreboard for this.
     pub guarded: bool,
-    /// A scoreboard covers the pair on every path.
-    pub covered: bool,
+    /// The first one takes as long as it takes.
+    pub decoupled: bool,
+    /// Both run under the same guard, so that the second surely meets the first.
+    pub same_guard: bool,
+    /// For [`HazardKind::Stall`]: the least stall of the opcode.
+    pub required_stall: u8,
 }
 
 impl Pair<'_> {
-    /// What a distance for the pair is known by.
-    pub fn key(&self) -> Key {
-        Key {
-            kind: self.kind,
-            producer: self.producer_category,
-            consumer: self.consumer_category,
-            used_as: self.used_as,
-            class: self.lane.map_or(RegClass::Gpr, Lane::class),
-            high: self.part % 2 == 1,
-        }
+    /// The register file.
+    pub fn file(&self) -> File {
+        self.lane.map_or(File::General, |lane| file(lane.class()))
     }
 }
 
-/// Something under way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Fact {
-    lane: Lane,
-    producer: Inst,
-    /// A write, or a read of a source.
-    write: bool,
-    part: u8,
-    /// The scoreboard that the instruction set for this.
-    guard: Option<u8>,
-    /// Scoreboards that later instructions of the same pipe set.
-    cover: u8,
-    /// How many instructions have set the guard since.
-    behind: u8,
-    /// The clock when it was issued.
-    issued: i32,
-    waited: bool,
+/// Who is told of the pairs.
+pub trait Observer {
+    /// A block is walked; what was told of it before no longer counts.
+    fn block(&mut self, block: Block);
+    /// Two instructions meet, the second in that block.
+    fn pair(&mut self, pair: &Pair<'_>);
 }
 
-impl Fact {
-    const fn key(&self) -> (Lane, Inst, bool) {
-        (self.lane, self.producer, self.write)
-    }
-}
-
-/// What is known of a scoreboard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Board {
-    setter: Inst,
-    /// The latest clock it may have been set at: a wait must not come too soon.
-    latest: i32,
-    /// The earliest clock it was set at on every path; none when on some path it was not, or by another instruction.
-    /// Waiting takes at least what is left of the setter's latency since then.
-    earliest: Option<i32>,
-}
-
-/// The state at one point.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-struct State {
-    facts: Vec<Fact>,
-    boards: [Option<Board>; 6],
-}
-
-/// Facts without a scoreboard are forgotten after this many cycles when their latency is fixed: longer than any.
-const FORGET: i32 = 64;
-const MAX_ELAPSED: i32 = 1 << 14;
-
-/// Shows every pair of instructions that meet on a lane, each once per way it was found, in program order.
+/// Shows every pair of instructions that meet on a lane and that no scoreboard keeps apart.
 ///
-/// Only blocks that can be reached are walked. Instructions without a word have no control field and count as stall 1.
-pub fn walk<'f>(f: &'f Function, rules: &'f Rules, mut observe: impl FnMut(&Pair<'f>)) {
-    let cfg = Cfg::new(f);
-    let mut walker = Walker { f, rules, categories: categories(f) };
-    let order = cfg.reverse_post_order();
-    let mut entry: Vec<Option<State>> = vec![None; f.block_count()];
-    let Some(&first) = order.first() else { return };
-    entry[first.as_u32() as usize] = Some(State::default());
-    let mut queued = FixedBitSet::with_capacity(order.len());
-    queued.insert(0);
-    while let Some(next) = queued.minimum() {
-        queued.remove(next);
-        let block = order[next];
-        let Some(state) = entry[block.as_u32() as usize].clone() else { continue };
-        let out = walker.block(block, state, &mut |_| ());
-        for &succ in cfg.succs(block) {
-            let slot = &mut entry[succ.as_u32() as usize];
-            let changed = match slot {
-                None => {
-                    *slot = Some(out.clone());
-                    true
+/// Only blocks that can be reached are walked. A block may be walked several times until nothing changes; the last time
+/// counts ([`Observer::block`]). Instructions without a word have no control field and count as stall 1.
+pub fn walk(f: &Function, rules: &Rules, observer: &mut impl Observer) {
+    Flow::new(f).run(f, rules, observer);
+}
+
+/// Which blocks wait to be walked, and in which state.
+struct Flow {
+    cfg: Cfg,
+    /// Blocks in the order they are taken from the queue: reverse post-order, then what the entry does not reach.
+    order: Vec<Block>,
+    place: Vec<u32>,
+    entry: Vec<Option<State>>,
+    queued: FixedBitSet,
+    calls: Calls,
+}
+
+/// By callee inside the code: the scoreboards that it, or what it reaches, waits for.
+///
+/// A call enters its callee with the state of the call; behind the call everything that the callee may have waited for is
+/// taken to be over, and so is everything of fixed latency: a call and a return take longer. What a callee leaves under
+/// way at its return is not carried to its callers.
+#[derive(Default)]
+struct Calls(FxHashMap<Block, u8>);
+
+impl Calls {
+    fn new(f: &Function, cfg: &Cfg) -> Calls {
+        let insts = || f.blocks().flat_map(|block| f.block_insts(block));
+        let callees: FxHashSet<Block> = insts().filter_map(|&inst| local_callee(f, inst)).collect();
+        let waits = |callee: Block| {
+            let mut seen = FixedBitSet::with_capacity(f.block_count());
+            let mut stack = vec![callee];
+            let mut mask = 0;
+            while let Some(block) = stack.pop() {
+                if !seen.put(block.as_u32() as usize) {
+                    stack.extend(cfg.succs(block));
+                    for &inst in f.block_insts(block) {
+                        mask |= Fields::of(f, inst).wait;
+                        stack.extend(local_callee(f, inst));
+                    }
                 }
-                Some(old) => old.merge(&out),
-            };
-            if changed && let Some(place) = cfg.rpo_index(succ) {
-                queued.insert(place as usize);
             }
-        }
-    }
-    for &block in order {
-        if let Some(state) = entry[block.as_u32() as usize].take() {
-            walker.block(block, state, &mut observe);
-        }
+            mask
+        };
+        Calls(callees.into_iter().map(|callee| (callee, waits(callee))).collect())
     }
 }
 
-impl State {
-    /// Joins another path's state; clocks of both stand at 0. Returns whether anything got worse.
-    fn merge(&mut self, other: &State) -> bool {
-        let mut changed = false;
-        let mut merged = Vec::with_capacity(self.facts.len().max(other.facts.len()));
-        let (mut a, mut b) = (self.facts.iter().peekable(), other.facts.iter().peekable());
-        loop {
-            let next = match (a.peek(), b.peek()) {
-                (None, None) => break,
-                (Some(x), None) => (Some(**x), None),
-                (None, Some(y)) => (None, Some(**y)),
-                (Some(x), Some(y)) => match x.key().cmp(&y.key()) {
-                    std::cmp::Ordering::Less => (Some(**x), None),
-                    std::cmp::Ordering::Greater => (None, Some(**y)),
-                    std::cmp::Ordering::Equal => (Some(**x), Some(**y)),
-                },
-            };
-            match next {
-                (Some(x), None) => {
-                    a.next();
-                    merged.push(x);
-                }
-                (None, Some(y)) => {
-                    b.next();
-                    changed = true;
-                    merged.push(y);
-                }
-                (Some(x), Some(y)) => {
-                    a.next();
-                    b.next();
-                    let worst = Fact {
-                        cover: x.cover & y.cover,
-                        behind: x.behind.min(y.behind),
-                        issued: x.issued.max(y.issued),
-                        waited: x.waited || y.waited,
-                        ..x
-                    };
-                    changed |= worst != x;
-                    merged.push(worst);
-                }
-                (None, None) => break,
+/// The block that a call inside the code goes to.
+fn local_callee(f: &Function, inst: Inst) -> Option<Block> {
+    f.inst(inst).effects.contains(Effects::CALL).then(|| ())?;
+    f.uses(inst).iter().find_map(|op| match op {
+        Operand::Label(block) => Some(*block),
+        _ => None,
+    })
+}
+
+impl Flow {
+    fn new(f: &Function) -> Flow {
+        let cfg = Cfg::new(f);
+        let mut order = cfg.reverse_post_order().to_vec();
+        order.extend(f.blocks().filter(|&block| !cfg.is_reachable(block)));
+        let mut place = vec![0; f.block_count()];
+        for (i, block) in order.iter().enumerate() {
+            place[block.as_u32() as usize] = i as u32;
+        }
+        let queued = FixedBitSet::with_capacity(order.len());
+        let calls = Calls::new(f, &cfg);
+        Flow { cfg, place, entry: vec![None; f.block_count()], queued, order, calls }
+    }
+
+    fn run(&mut self, f: &Function, rules: &Rules, observer: &mut impl Observer) {
+        let mut walker = Walker::new(f, rules);
+        // Whatever nothing reaches is entered from outside the code, with nothing under way.
+        for root in 0..self.order.len() {
+            let slot = &mut self.entry[self.order[root].as_u32() as usize];
+            if slot.is_some() {
+                continue;
+            }
+            *slot = Some(State::default());
+            self.queued.insert(root);
+            while let Some(next) = self.queued.minimum() {
+                self.queued.remove(next);
+                self.block(f, &mut walker, self.order[next], observer);
             }
         }
-        self.facts = merged;
-        for (board, &theirs) in self.boards.iter_mut().zip(&other.boards) {
-            let worst = match (*board, theirs) {
-                (Some(x), Some(y)) => {
-                    let later = if x.latest >= y.latest { x } else { y };
-                    let both = x.earliest.zip(y.earliest).filter(|_| x.setter == y.setter);
-                    Some(Board { earliest: both.map(|(x, y)| x.min(y)), ..later })
+    }
+
+    fn block(&mut self, f: &Function, walker: &mut Walker<'_>, block: Block, observer: &mut impl Observer) {
+        let Some(state) = &self.entry[block.as_u32() as usize] else { return };
+        walker.live.enter(state);
+        observer.block(block);
+        for &inst in f.block_insts(block) {
+            walker.step(inst, observer);
+            if f.inst(inst).effects.contains(Effects::CALL) {
+                let callee = local_callee(f, inst);
+                if let Some(callee) = callee {
+                    let out = walker.leave();
+                    self.reach(callee, &out);
                 }
-                (x, y) => x.or(y).map(|b| Board { earliest: None, ..b }),
-            };
-            changed |= worst != *board;
-            *board = worst;
+                // Code elsewhere keeps to the calling convention, which leaves nothing under way.
+                walker.live.call(callee.map_or(0x3f, |callee| self.calls.0[&callee]));
+            }
         }
-        changed
+        let out = walker.leave();
+        for i in 0..self.cfg.succs(block).len() {
+            let succ = self.cfg.succs(block)[i];
+            self.reach(succ, &out);
+        }
+    }
+
+    /// Control may come to the block in this state.
+    fn reach(&mut self, block: Block, out: &State) {
+        let slot = &mut self.entry[block.as_u32() as usize];
+        let changed = match slot {
+            None => {
+                *slot = Some(out.clone());
+                true
+            }
+            Some(old) => old.merge(out),
+        };
+        if changed {
+            self.queued.insert(self.place[block.as_u32() as usize] as usize);
+        }
     }
 }
 
 struct Walker<'a> {
     f: &'a Function,
     rules: &'a Rules,
-    categories: Vec<Option<Category>>,
+    opcodes: Vec<OpcodeInfo>,
+    live: Live,
 }
 
 impl<'a> Walker<'a> {
-    fn category(&self, inst: Inst) -> Option<Category> {
-        self.categories[self.f.inst(inst).opcode.as_u32() as usize]
+    fn new(f: &'a Function, rules: &'a Rules) -> Walker<'a> {
+        Walker { f, rules, opcodes: rules.opcodes(f), live: Live::new() }
     }
 
-    /// Runs a block; the state that comes out has its clock at 0 and its facts sorted.
-    fn block(&mut self, block: Block, mut state: State, observe: &mut impl FnMut(&Pair<'a>)) -> State {
-        let mut clock = 0;
-        for &inst in self.f.block_insts(block) {
-            clock = self.step(inst, clock, &mut state, observe);
-        }
-        state.facts.retain(|fact| !self.is_over(fact, clock));
-        for fact in &mut state.facts {
-            fact.issued = (fact.issued - clock).max(-MAX_ELAPSED);
-        }
-        for board in state.boards.iter_mut().flatten() {
-            board.latest = (board.latest - clock).max(-MAX_ELAPSED);
-            board.earliest = board.earliest.map(|at| (at - clock).max(-MAX_ELAPSED));
-        }
-        state.facts.sort_unstable_by_key(Fact::key);
-        state
+    fn info(&self, inst: Inst) -> &OpcodeInfo {
+        &self.opcodes[self.f.inst(inst).opcode.as_u32() as usize]
     }
 
-    fn is_over(&self, fact: &Fact, clock: i32) -> bool {
-        fact.guard.is_none()
-            && clock - fact.issued >= FORGET
-            && !self.category(fact.producer).is_some_and(varies)
+    fn number(&self, inst: Inst) -> Option<OpcodeNumber> {
+        let info = self.info(inst);
+        match info.category {
+            Some(Category::Tensor) => self.rules.shaped_number(self.f, inst),
+            _ => info.number,
+        }
     }
 
-    fn step(
-        &mut self,
-        inst: Inst,
-        clock: i32,
-        state: &mut State,
-        observe: &mut impl FnMut(&Pair<'a>),
-    ) -> i32 {
+    fn leave(&mut self) -> State {
+        let clock = self.live.clock;
+        let (f, opcodes) = (self.f, &self.opcodes);
+        self.live.end_where(|fact| is_over(f, opcodes, fact, clock));
+        self.live.leave()
+    }
+
+    fn pair(&self, fact: &Fact, consumer: Inst, kind: HazardKind, lane: LaneRef, used_as: Use) -> Pair<'a> {
         let f = self.f;
-        let control = Fields::of(f, inst);
-        let clock = self.wait(inst, &control, clock, state, observe);
-        let category = self.category(inst);
-        let pair = |fact: &Fact, kind, used_as| Pair {
-            function: f,
+        let guard = f.inst(consumer).guard.and_then(|g| self.live.tag(g.lane, g.negated));
+        let same_guard = match f.inst(fact.producer).guard {
+            None => guard.is_none(),
+            Some(_) => guard.is_some() && self.live.current(fact.tag) == guard,
+        };
+        let (first, second) = (self.info(fact.producer), self.info(consumer));
+        let place = match lane.role {
+            Role::Guard => 0,
+            Role::Operand(place) | Role::Address(place) => place,
+        };
+        Pair {
+            function: self.f,
             kind,
             lane: Some(fact.lane),
             producer: fact.producer,
-            consumer: inst,
-            producer_category: self.category(fact.producer),
-            consumer_category: category,
+            consumer,
+            producer_category: first.category,
+            consumer_category: second.category,
+            producer_number: self.number(fact.producer),
+            consumer_number: self.number(consumer),
             used_as,
             part: fact.part,
-            elapsed: (clock - fact.issued).clamp(0, MAX_ELAPSED) as u16,
-            waited: fact.waited,
+            slot: (place.min(255) as u8, lane.part % 2 == 1),
+            elapsed: (self.live.clock - fact.issued).clamp(0, MAX_ELAPSED) as u16,
+            waited: self.live.waited(fact),
             guarded: fact.guard.is_some(),
-            covered: false,
-        };
+            decoupled: first.facts.decoupled,
+            same_guard,
+            required_stall: 0,
+        }
+    }
+
+    /// A pair that meets on no lane.
+    fn bare(&self, kind: HazardKind, first: Inst, second: Inst, elapsed: u16, required: u8) -> Pair<'a> {
+        Pair {
+            function: self.f,
+            kind,
+            lane: None,
+            producer: first,
+            consumer: second,
+            producer_category: self.info(first).category,
+            consumer_category: self.info(second).category,
+            producer_number: None,
+            consumer_number: None,
+            used_as: Use::Operand,
+            part: 0,
+            slot: (0, false),
+            elapsed,
+            waited: false,
+            guarded: true,
+            decoupled: true,
+            same_guard: true,
+            required_stall: required,
+        }
+    }
+
+    /// Whether the fields mean something, and the stall is long enough for the opcode itself.
+    fn legality(&self, inst: Inst, control: &Fields, observer: &mut impl Observer) {
+        // On texture instructions the reuse flags mean something else.
+        if !control.legal && self.info(inst).category != Some(Category::Texture) {
+            observer.pair(&self.bare(HazardKind::Field, inst, inst, 0, 0));
+        }
+        let required = self.info(inst).facts.min_stall;
+        // Stall 0 drains the pipes, which takes longer than any stall.
+        if control.stall != 0 && control.stall < required {
+            observer.pair(&self.bare(HazardKind::Stall, inst, inst, u16::from(control.stall), required));
+        }
+    }
+
+    fn step(&mut self, inst: Inst, observer: &mut impl Observer) {
+        let f = self.f;
+        let control = Fields::of(f, inst);
+        self.legality(inst, &control, observer);
+        self.wait(inst, &control, observer);
+        let data = f.inst(inst);
+        let queues = self.info(inst).queues;
+        let guard = data.guard.and_then(|guard| self.live.tag(guard.lane, guard.negated));
+        // Warpgroup matrix instructions add to one accumulator in order, without waiting for each other.
+        let is_group = self.info(inst).special == Special::WarpgroupMma;
+        let accumulates = |fact: &Fact| is_group && fact.guard == Some(WARPGROUP);
         f.for_each_read(inst, |read| {
-            for fact in state.facts.iter().filter(|fact| fact.write && fact.lane == read.lane) {
-                observe(&pair(fact, HazardKind::Raw, used_as(f, inst, read)));
+            for fact in self.live.on(read.lane) {
+                if fact.write && !accumulates(fact) && !exclude(self.live.current(fact.tag), guard) {
+                    let used_as = used_as(f, inst, read.role);
+                    observer.pair(&self.pair(fact, inst, HazardKind::Raw, read, used_as));
+                }
+            }
+        });
+        f.for_each_write(inst, |write| {
+            for fact in self.live.on(write.lane) {
+                // A later instruction of the same queue overwrites when it is its turn.
+                let in_order = accumulates(fact)
+                    || fact.queue != 0
+                        && fact.queue == if fact.write { queues.returns } else { queues.reads };
+                if !in_order && !exclude(self.live.current(fact.tag), guard) {
+                    let kind = if fact.write { HazardKind::Waw } else { HazardKind::War };
+                    observer.pair(&self.pair(fact, inst, kind, write, Use::Overwrite));
+                }
             }
         });
         let kills = f.kills(inst);
         f.for_each_write(inst, |write| {
-            for fact in state.facts.iter().filter(|fact| fact.lane == write.lane) {
-                let kind = if fact.write { HazardKind::Waw } else { HazardKind::War };
-                observe(&pair(fact, kind, Use::Overwrite));
+            if kills {
+                self.live.kill_where(write.lane, |_| true);
             }
+            self.live.redefine(write.lane);
         });
-        if kills {
-            f.for_each_write(inst, |write| state.facts.retain(|fact| fact.lane != write.lane));
+        self.issue(inst, &control, guard);
+        let (opcodes, clock) = (&self.opcodes, self.live.clock);
+        if control.stall == 0 {
+            // Stall 0 drains the pipes: the next instruction finds everything of fixed latency done.
+            self.live.end_where(|fact| {
+                fact.guard.is_none()
+                    && !opcodes[f.inst(fact.producer).opcode.as_u32() as usize].facts.decoupled
+            });
         }
-        self.issue(inst, &control, clock, state);
-        if state.facts.len() > 96 {
-            state.facts.retain(|fact| !self.is_over(fact, clock));
-        }
-        clock + i32::from(control.stall.max(1))
+        self.live.tidy(|fact| is_over(f, opcodes, fact, clock));
+        self.live.clock += i32::from(control.stall.max(1));
+        self.live.advance();
     }
 
-    /// Waits for scoreboards: what they cover is no longer under way. Returns the clock with what waiting credits.
-    fn wait(
-        &self,
-        inst: Inst,
-        control: &Fields,
-        clock: i32,
-        state: &mut State,
-        observe: &mut impl FnMut(&Pair<'a>),
-    ) -> i32 {
-        let waits = control.wait | control.depbar.map_or(0, |d| d.drained | 1 << d.board);
-        if waits == 0 {
-            return clock;
+    /// Waits for scoreboards: what they cover is no longer under way. The clock moves on by what waiting credits.
+    fn wait(&mut self, inst: Inst, control: &Fields, observer: &mut impl Observer) {
+        let depbar = match self.info(inst).special {
+            Special::Depbar => Depbar::of(self.f, inst),
+            _ => None,
+        };
+        if self.info(inst).special == Special::WarpgroupWait
+            && let Some(left) = warpgroup_wait(self.f, inst)
+        {
+            self.live.end_where(|fact| fact.guard == Some(WARPGROUP) && fact.behind > left);
         }
-        let mut credited = clock;
+        let drained = control.wait | depbar.map_or(0, |d| d.drained);
+        let waits = drained | depbar.map_or(0, |d| 1 << d.board);
+        if waits == 0 {
+            return;
+        }
+        let clock = self.live.clock;
         for board in 0..6u8 {
-            let Some(set) = state.boards[usize::from(board)].filter(|_| waits >> board & 1 == 1) else {
+            let Some(set) = self.live.boards[usize::from(board)].filter(|_| waits >> board & 1 == 1) else {
                 continue;
             };
-            let elapsed = clock - set.latest;
-            observe(&Pair {
-                function: self.f,
-                kind: HazardKind::WaitTooSoon,
-                lane: None,
-                producer: set.setter,
-                consumer: inst,
-                producer_category: self.category(set.setter),
-                consumer_category: self.category(inst),
-                used_as: Use::Operand,
-                part: 0,
-                elapsed: elapsed.clamp(0, MAX_ELAPSED) as u16,
-                waited: false,
-                guarded: true,
-                covered: false,
-            });
-            let least = i32::from(self.rules.least_latency(self.category(set.setter)));
-            credited = set.earliest.map_or(credited, |at| credited.max(at + least));
-        }
-        let released = |fact: &Fact| {
-            let boards = fact.cover | fact.guard.map_or(0, |g| 1 << g);
-            let counted = control.depbar.filter(|d| fact.guard == Some(d.board));
-            let by_count = counted.is_some_and(|d| fact.behind >= d.count);
-            by_count || boards & (control.wait | control.depbar.map_or(0, |d| d.drained)) != 0
-        };
-        state.facts.retain(|fact| !released(fact));
-        for fact in &mut state.facts {
-            fact.waited = true;
-        }
-        for board in 0..6usize {
-            if control.wait >> board & 1 == 1 {
-                state.boards[board] = None;
+            let elapsed = (clock - set.latest).clamp(0, MAX_ELAPSED) as u16;
+            observer.pair(&self.bare(HazardKind::WaitTooSoon, set.setter, inst, elapsed, 0));
+            if drained >> board & 1 == 1 {
+                self.live.clock = set.done.map_or(self.live.clock, |at| at.max(self.live.clock));
+                self.live.boards[usize::from(board)] = None;
             }
         }
-        credited
+        self.live.end_where(|fact| {
+            let boards = fact.cover | fact.guard.map_or(0, |g| 1 << g);
+            let counted = depbar.filter(|d| fact.guard == Some(d.board));
+            counted.is_some_and(|d| fact.behind >= d.count) || boards & drained != 0
+        });
+        self.live.note_wait();
     }
 
     /// What the instruction leaves under way.
-    fn issue(&self, inst: Inst, control: &Fields, clock: i32, state: &mut State) {
+    fn issue(&mut self, inst: Inst, control: &Fields, tag: Option<GuardTag>) {
         let f = self.f;
-        let category = self.category(inst);
-        for guard in [control.write, control.read].into_iter().flatten() {
-            for fact in &mut state.facts {
-                let same_pipe = category.is_some() && self.category(fact.producer) == category;
-                if fact.guard == Some(guard) {
-                    fact.behind = fact.behind.saturating_add(1);
-                } else if same_pipe && fact.write && control.write == Some(guard) {
-                    fact.cover |= 1 << guard;
-                }
-            }
-            state.boards[usize::from(guard)] =
-                Some(Board { setter: inst, latest: clock, earliest: Some(clock) });
+        let info = *self.info(inst);
+        let Queues { reads, returns } = info.queues;
+        let clock = self.live.clock;
+        if info.special == Special::Bar && bar_blocks(f, inst) && f.inst(inst).guard.is_none() {
+            // The warp goes on when the barrier has left the queue, and with it everything before.
+            self.live.end_where(|fact| !fact.write && fact.queue == reads);
         }
+        let boards = [control.write, control.read].into_iter().flatten().fold(0u8, |mask, b| mask | 1 << b);
+        if boards != 0 {
+            let finished = control.write.map_or(0, |b| 1 << b);
+            self.live.end_where(|fact| {
+                if fact.guard.is_some_and(|g| boards >> g & 1 == 1) {
+                    fact.behind = fact.behind.saturating_add(1);
+                }
+                // Inside a queue nothing overtakes: what reads or finishes later implies that this has.
+                if fact.write && returns != 0 && fact.queue == returns {
+                    fact.cover |= finished;
+                } else if !fact.write && reads != 0 && fact.queue == reads {
+                    fact.cover |= boards;
+                }
+                false
+            });
+        }
+        let least = i32::from(info.least);
+        for (board, least) in [(control.write, least), (control.read, 0)] {
+            let Some(board) = board else { continue };
+            let slot = &mut self.live.boards[usize::from(board)];
+            let before = slot.and_then(|b| b.done);
+            *slot = Some(Board { setter: inst, latest: clock, done: before.max(Some(clock + least)) });
+        }
+        let live = &mut self.live;
         let mut add = |lane: LaneRef, write: bool, guard: Option<u8>, cover: u8| {
-            state.facts.retain(|fact| fact.key() != (lane.lane, inst, write));
-            state.facts.push(Fact {
+            let queue = if write { returns } else { reads };
+            live.add(NewFact {
                 lane: lane.lane,
                 producer: inst,
                 write,
                 part: lane.part,
                 guard,
                 cover,
-                behind: 0,
-                issued: clock,
-                waited: false,
+                queue,
+                tag,
             });
         };
-        f.for_each_write(inst, |lane| add(lane, true, control.write, 0));
+        // Convergence barriers are written at a fixed time even by instructions that set a scoreboard for something else.
+        if info.special == Special::WarpgroupMma {
+            f.for_each_write(inst, |lane| add(lane, true, Some(WARPGROUP), 0));
+            f.for_each_read(inst, |lane| {
+                if lane.lane.class() == RegClass::Gpr {
+                    add(lane, false, Some(WARPGROUP), 0);
+                }
+            });
+            if ends_group(f, inst) {
+                self.live.end_where(|fact| {
+                    fact.behind += u8::from(fact.guard == Some(WARPGROUP) && fact.behind < u8::MAX);
+                    false
+                });
+            }
+            return;
+        }
+        f.for_each_write(inst, |lane| {
+            let guard = control.write.filter(|_| lane.lane.class() != RegClass::Barrier);
+            add(lane, true, guard, 0);
+        });
         // Sources of fixed-latency instructions are read at issue. Others may say by a read scoreboard when they have
         // been; without one, a finished write says so too, or enough cycles.
         let finished = control.write.map_or(0, |board| 1 << board);
-        if category.is_none_or(varies) || control.read.is_some() {
+        if info.facts.decoupled || control.read.is_some() {
             f.for_each_read(inst, |lane| {
-                if lane.role != Role::Guard {
+                if lane.role != Role::Guard && lane.lane.class() == RegClass::Gpr {
                     add(lane, false, control.read, finished);
                 }
             });
@@ -404,65 +506,9 @@ impl<'a> Walker<'a> {
     }
 }
 
-fn used_as(f: &Function, inst: Inst, read: LaneRef) -> Use {
-    match read.role {
-        Role::Operand(_) => Use::Operand,
-        Role::Address(_) => Use::Address,
-        Role::Guard if f.inst(inst).effects.intersects(Effects::BRANCH | Effects::EXIT | Effects::RET) => {
-            Use::Branch
-        }
-        Role::Guard => Use::Guard,
-    }
-}
-
-/// Whether results of the category come back when they are ready, not after a fixed time.
-fn varies(category: Category) -> bool {
-    category.is_memory()
-        || matches!(
-            category,
-            Category::Sfu
-                | Category::Convert
-                | Category::Shuffle
-                | Category::SpecialRegister
-                | Category::Barrier
-        )
-}
-
-/// The control field of an instruction, and what a `DEPBAR` says in its own fields.
-struct Fields {
-    stall: u8,
-    wait: u8,
-    write: Option<u8>,
-    read: Option<u8>,
-    depbar: Option<Depbar>,
-}
-
-/// Waits until at most `count` of the instructions that set `board` are under way, and for all of `drained`.
-#[derive(Clone, Copy)]
-struct Depbar {
-    board: u8,
-    count: u8,
-    drained: u8,
-}
-
-impl Fields {
-    fn of(f: &Function, inst: Inst) -> Fields {
-        let Payload::Word(word) = f.inst(inst).payload else {
-            return Fields { stall: 1, wait: 0, write: None, read: None, depbar: None };
-        };
-        let raw = volta::read(word);
-        let board = |field| Some(raw.get(field)).filter(|&b| b < 6);
-        let is_depbar = f.opcode_text(f.inst(inst).opcode).starts_with("DEPBAR");
-        Fields {
-            stall: raw.get(Field::Stall),
-            wait: raw.get(Field::Wait),
-            write: board(Field::Write),
-            read: board(Field::Read),
-            depbar: is_depbar.then_some(Depbar {
-                board: (word >> 44 & 7) as u8,
-                count: (word >> 38 & 63) as u8,
-                drained: (word >> 32 & 63) as u8,
-            }),
-        }
-    }
+fn is_over(f: &Function, opcodes: &[OpcodeInfo], fact: &Fact, clock: i32) -> bool {
+    let info = &opcodes[f.inst(fact.producer).opcode.as_u32() as usize];
+    fact.guard.is_none()
+        && !info.facts.decoupled
+        && clock - fact.issued >= i32::from(info.horizon[fact.lane.class() as usize])
 }

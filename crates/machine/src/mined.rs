@@ -1,0 +1,484 @@
+//! Goal: how close compiled code lets instructions stand, as counted by `cargo xtask mine`.
+//!
+//! One table per group of architectures, with two numbers per row. `observed_min` is the smallest distance that compiled
+//! code ever left: a checker demands no more. `safe` is what a scheduler may use: confirmed on a device, or left often
+//! enough between instructions with the same guard and no wait between, otherwise the upper bound of the category; it is
+//! never below `observed_min`, which loading checks.
+//!
+//! A lookup takes the most specific row that there is: both opcodes at one operand, both opcodes, both categories, the
+//! producer's category with any consumer. Matrix instructions are told apart by the registers that they take
+//! (`HMMA:4/4/2/4`).
+//!
+//! Source: output of the vendor's assembler in open-source libraries and in this project's own kernels.
+
+use rustc_hash::FxHashMap as HashMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::names::names;
+use crate::table::{self, Row};
+use crate::{Arch, Category, Hazard, TableError};
+
+names! {
+    /// How the second instruction uses the register.
+    Use {
+        /// An operand.
+        Operand = "operand",
+        /// Part of an address.
+        Address = "address",
+        /// The guard.
+        Guard = "guard",
+        /// The guard of a branch.
+        Branch = "branch",
+        /// It is overwritten.
+        Overwrite = "overwrite",
+    }
+}
+
+names! {
+    /// The register file.
+    File {
+        /// General registers.
+        General = "R",
+        /// Uniform registers.
+        Uniform = "UR",
+        /// Predicates.
+        Predicate = "P",
+        /// Uniform predicates.
+        UniformPredicate = "UP",
+        /// Convergence barriers.
+        Barrier = "B",
+        /// Condition codes.
+        Flag = "CC",
+    }
+}
+
+/// An opcode that a table names, by its number there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OpcodeNumber(u16);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Class {
+    Opcode(OpcodeNumber),
+    Category(Category),
+    Any,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    hazard: Hazard,
+    file: File,
+    producer: Class,
+    high: bool,
+    consumer: Class,
+    used_as: Use,
+    slot: Option<(u8, bool)>,
+}
+
+/// One question to a table.
+#[derive(Debug, Clone, Copy)]
+pub struct PairQuery {
+    /// What they collide over.
+    pub hazard: Hazard,
+    /// The register file.
+    pub file: File,
+    /// The first instruction, if the table names it.
+    pub producer: Option<OpcodeNumber>,
+    /// Its category.
+    pub producer_category: Option<Category>,
+    /// The register is an odd one of the first one's operand.
+    pub high: bool,
+    /// The second instruction, if the table names it.
+    pub consumer: Option<OpcodeNumber>,
+    /// Its category.
+    pub consumer_category: Option<Category>,
+    /// How the second one uses the register.
+    pub used_as: Use,
+    /// At which of its operands, and whether in an odd register of it.
+    pub slot: (u8, bool),
+}
+
+/// How far apart two instructions must be issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Distance {
+    /// The smallest distance that compiled code ever left.
+    pub observed_min: u16,
+    /// What a scheduler may use.
+    pub safe: u16,
+}
+
+/// What is known of one opcode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpcodeFacts {
+    /// Results come back when they are ready, and scoreboards say so.
+    pub decoupled: bool,
+    /// The least stall, whatever follows.
+    pub min_stall: u8,
+}
+
+/// The queues an opcode goes through; 0 is none. Inside a queue nothing overtakes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Queues {
+    /// Where its sources are read.
+    pub reads: u8,
+    /// Where its results come back.
+    pub returns: u8,
+}
+
+/// What was mined for one group of architectures.
+#[derive(Debug, Clone, Default)]
+pub struct MinedTable {
+    numbers: HashMap<String, OpcodeNumber>,
+    distances: HashMap<Key, Distance>,
+    opcodes: HashMap<String, OpcodeFacts>,
+    /// By category and file: the largest `observed_min`.
+    horizons: HashMap<(Category, File), u16>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DistanceRow {
+    hazard: String,
+    file: String,
+    producer: String,
+    half: String,
+    consumer: String,
+    #[serde(rename = "use")]
+    used_as: String,
+    slot: String,
+    observed_min: u16,
+    safe: u16,
+    #[serde(rename = "seen")]
+    _seen: u64,
+    #[serde(rename = "kernels")]
+    _kernels: u32,
+    #[serde(rename = "files")]
+    _files: u32,
+    source: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OpcodeRow {
+    opcode: String,
+    decoupled: String,
+    min_stall: u8,
+    #[serde(rename = "seen")]
+    _seen: u64,
+    #[serde(rename = "kernels")]
+    _kernels: u32,
+    #[serde(rename = "write_board")]
+    _write_board: u64,
+    #[serde(rename = "read_board")]
+    _read_board: u64,
+    source: String,
+}
+
+impl MinedTable {
+    /// The table of an architecture; none where nothing was mined.
+    pub fn of(arch: Arch) -> Option<&'static MinedTable> {
+        TABLES.get(table_name(arch)?)
+    }
+
+    /// Reads a table from its two texts.
+    pub fn parse(distances: &str, opcodes: &str) -> Result<MinedTable, TableError> {
+        let mut table = MinedTable::default();
+        for row in table::rows::<DistanceRow>("mined distances", distances)? {
+            table.add_distance(&row)?;
+        }
+        for row in table::rows::<OpcodeRow>("mined opcodes", opcodes)? {
+            let decoupled = match row.value.decoupled.as_str() {
+                "yes" => true,
+                "no" => false,
+                _ => return Err(row.error("`decoupled` is yes or no")),
+            };
+            if row.value.source.is_empty() {
+                return Err(row.error("no source"));
+            }
+            let facts = OpcodeFacts { decoupled, min_stall: row.value.min_stall };
+            if table.opcodes.insert(row.value.opcode.clone(), facts).is_some() {
+                return Err(row.error(format!("duplicate opcode {}", row.value.opcode)));
+            }
+        }
+        Ok(table)
+    }
+
+    fn add_distance(&mut self, row: &Row<DistanceRow>) -> Result<(), TableError> {
+        let value = &row.value;
+        let at = |message: String| row.error(message);
+        if value.source.is_empty() {
+            return Err(row.error("no source"));
+        }
+        if value.safe < value.observed_min {
+            return Err(
+                row.error(format!("safe ({}) is below observed_min ({})", value.safe, value.observed_min))
+            );
+        }
+        let slot = match value.slot.as_str() {
+            "" => None,
+            text => {
+                let digits = text.strip_suffix('h').unwrap_or(text);
+                let place = digits.parse().map_err(|_| row.error("`slot` is a number, `h` behind it"))?;
+                Some((place, text.ends_with('h')))
+            }
+        };
+        let key = Key {
+            hazard: value.hazard.parse().map_err(at)?,
+            file: value.file.parse().map_err(at)?,
+            producer: self.class(&value.producer),
+            high: match value.half.as_str() {
+                "low" => false,
+                "high" => true,
+                _ => return Err(row.error("`half` is low or high")),
+            },
+            consumer: self.class(&value.consumer),
+            used_as: value.used_as.parse().map_err(at)?,
+            slot,
+        };
+        let distance = Distance { observed_min: value.observed_min, safe: value.safe };
+        if let Some(category) = class_category(&value.producer) {
+            let horizon = self.horizons.entry((category, key.file)).or_default();
+            *horizon = distance.observed_min.max(*horizon);
+        }
+        if self.distances.insert(key, distance).is_some() {
+            return Err(row.error("a row for the same pair stands above"));
+        }
+        Ok(())
+    }
+
+    fn class(&mut self, name: &str) -> Class {
+        if name == "any" {
+            return Class::Any;
+        }
+        if let Ok(category) = name.parse() {
+            return Class::Category(category);
+        }
+        let next = OpcodeNumber(self.numbers.len() as u16);
+        Class::Opcode(*self.numbers.entry(name.to_owned()).or_insert(next))
+    }
+
+    /// What is known of opcodes alone.
+    pub fn without_distances(&self) -> MinedTable {
+        MinedTable { opcodes: self.opcodes.clone(), ..MinedTable::default() }
+    }
+
+    /// The number of an opcode, if a row names it.
+    pub fn number(&self, opcode: &str) -> Option<OpcodeNumber> {
+        self.numbers.get(opcode).copied()
+    }
+
+    /// What is known of an opcode.
+    pub fn opcode(&self, opcode: &str) -> Option<OpcodeFacts> {
+        self.opcodes.get(opcode).copied()
+    }
+
+    /// The largest `observed_min` of any row for results or sources of such a producer: further apart nothing is asked.
+    pub fn horizon(&self, producer: Category, file: File) -> Option<u16> {
+        self.horizons.get(&(producer, file)).copied()
+    }
+
+    /// How many rows of distances there are.
+    pub fn len(&self) -> usize {
+        self.distances.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.distances.is_empty()
+    }
+
+    /// The most specific row for a pair.
+    pub fn distance(&self, query: &PairQuery) -> Option<Distance> {
+        let get = |producer, consumer, slot| {
+            let PairQuery { hazard, file, high, used_as, .. } = *query;
+            self.distances.get(&Key { hazard, file, producer, high, consumer, used_as, slot }).copied()
+        };
+        let opcodes = query.producer.zip(query.consumer);
+        let opcodes = opcodes.map(|(p, c)| (Class::Opcode(p), Class::Opcode(c)));
+        opcodes.and_then(|(p, c)| get(p, c, Some(query.slot)).or_else(|| get(p, c, None))).or_else(|| {
+            let producer = Class::Category(query.producer_category?);
+            let consumer = query.consumer_category.map(Class::Category);
+            consumer.and_then(|c| get(producer, c, None)).or_else(|| get(producer, Class::Any, None))
+        })
+    }
+}
+
+/// The name of the table that an architecture uses.
+pub fn table_name(arch: Arch) -> Option<&'static str> {
+    let plain = || TABLE_OF.get(&format!("sm_{}", arch.number()?));
+    TABLE_OF.get(&arch.to_string()).or_else(plain).map(String::as_str)
+}
+
+/// The category of a class as rows name it.
+fn class_category(name: &str) -> Option<Category> {
+    name.parse().ok().or_else(|| Category::of(name.split(':').next().unwrap_or(name)))
+}
+
+/// The queues that an opcode goes through.
+pub fn queues(opcode: &str, category: Option<Category>) -> Queues {
+    let base = opcode.split('.').next().unwrap_or(opcode);
+    let by_category = || category.and_then(|c| QUEUES.get(c.name()));
+    QUEUES.get(base).or_else(by_category).copied().unwrap_or_default()
+}
+
+/// What a wait for an instruction of the category takes at the least; 0 where nothing is known.
+pub fn least_latency(category: Category) -> u16 {
+    LATENCIES.get(&category).copied().unwrap_or(0)
+}
+
+macro_rules! tables {
+    ($($name:literal),*) => {
+        [$(($name, include_str!(concat!("../data/mined/", $name, ".distances.csv")),
+            include_str!(concat!("../data/mined/", $name, ".opcodes.csv")))),*]
+    };
+}
+
+static TABLES: LazyLock<HashMap<&'static str, MinedTable>> = LazyLock::new(|| {
+    tables!["sm_70", "sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"]
+        .into_iter()
+        .map(|(name, distances, opcodes)| {
+            let table = MinedTable::parse(distances, opcodes);
+            (name, table.unwrap_or_else(|error| panic!("{name}: {error}; checked by the tests")))
+        })
+        .collect()
+});
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ArchRow {
+    arch: String,
+    table: String,
+    #[serde(rename = "source")]
+    _source: String,
+}
+
+static TABLE_OF: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
+    let rows = table::rows::<ArchRow>("mined architectures", include_str!("../data/mined/architectures.csv"));
+    let rows = rows.expect("checked by the tests");
+    rows.into_iter().map(|row| (row.value.arch, row.value.table)).collect()
+});
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct QueueRow {
+    name: String,
+    reads: String,
+    returns: String,
+    #[serde(rename = "source")]
+    _source: String,
+}
+
+static QUEUES: LazyLock<HashMap<String, Queues>> = LazyLock::new(|| {
+    let rows = table::rows::<QueueRow>("mined queues", include_str!("../data/mined/queues.csv"));
+    let mut names: Vec<String> = Vec::new();
+    let mut number = |name: String| match name.as_str() {
+        "" => 0,
+        _ => {
+            let at = names.iter().position(|known| *known == name).unwrap_or(names.len());
+            if at == names.len() {
+                names.push(name);
+            }
+            at as u8 + 1
+        }
+    };
+    let rows = rows.expect("checked by the tests").into_iter().map(|row| row.value);
+    rows.map(|row| (row.name, Queues { reads: number(row.reads), returns: number(row.returns) })).collect()
+});
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LatencyRow {
+    category: String,
+    cycles: u16,
+    #[serde(rename = "source")]
+    _source: String,
+}
+
+static LATENCIES: LazyLock<HashMap<Category, u16>> = LazyLock::new(|| {
+    let rows = table::rows::<LatencyRow>("mined latencies", include_str!("../data/mined/latencies.csv"));
+    let rows = rows.expect("checked by the tests").into_iter().map(|row| row.value);
+    rows.map(|row| (row.category.parse().expect("checked by the tests"), row.cycles)).collect()
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DISTANCES: &str =
+        "hazard,file,producer,half,consumer,use,slot,observed_min,safe,seen,kernels,files,source\n";
+    const OPCODES: &str = "opcode,decoupled,min_stall,seen,kernels,write_board,read_board,source\n";
+
+    fn parse(row: &str) -> Result<MinedTable, TableError> {
+        MinedTable::parse(&format!("{DISTANCES}{row}\n"), OPCODES)
+    }
+
+    #[test]
+    fn every_embedded_table_loads_and_serves_its_architectures() {
+        for name in TABLE_OF.values() {
+            let table = &TABLES[name.as_str()];
+            assert!(table.len() > 100, "{name} has {} rows", table.len());
+        }
+        for arch in TABLE_OF.keys() {
+            let arch: Arch = arch.parse().expect("an architecture");
+            assert!(MinedTable::of(arch).is_some());
+        }
+        assert!(queues("LDS.U", Some(Category::Shared)).returns != 0);
+        assert_eq!(queues("IADD3", Some(Category::Alu)), Queues::default());
+        assert!(least_latency(Category::Shared) > 0);
+    }
+
+    #[test]
+    fn safe_is_never_below_observed_min() {
+        for (name, table) in TABLES.iter() {
+            let wrong = table.distances.iter().find(|(_, d)| d.safe < d.observed_min);
+            assert!(wrong.is_none(), "{name}: {wrong:?}");
+        }
+        let error = parse("raw,R,alu,low,alu,operand,,5,4,100,10,3,mined").expect_err("safe is too small");
+        assert!(error.message.contains("below observed_min"), "{error}");
+    }
+
+    #[test]
+    fn the_most_specific_row_wins() {
+        let text = format!(
+            "{DISTANCES}raw,R,alu,low,any,operand,,3,9,100,10,3,t\nraw,R,alu,low,fma,operand,,4,8,100,10,3,t\n\
+             raw,R,SEL,low,FADD,operand,,5,7,100,10,3,t\nraw,R,SEL,low,FADD,operand,2h,6,6,100,10,3,t\n"
+        );
+        let table = MinedTable::parse(&text, OPCODES).expect("a table");
+        let query = |consumer: &str, slot| PairQuery {
+            hazard: Hazard::Raw,
+            file: File::General,
+            producer: table.number("SEL"),
+            producer_category: Some(Category::Alu),
+            high: false,
+            consumer: table.number(consumer),
+            consumer_category: Category::of(consumer),
+            used_as: Use::Operand,
+            slot,
+        };
+        let min = |consumer, slot| table.distance(&query(consumer, slot)).map(|d| d.observed_min);
+        assert_eq!(min("FADD", (2, true)), Some(6));
+        assert_eq!(min("FADD", (2, false)), Some(5));
+        assert_eq!(min("FMUL", (2, true)), Some(4));
+        assert_eq!(min("LOP3", (0, false)), Some(3));
+        assert_eq!(table.distance(&PairQuery { high: true, ..query("FADD", (0, false)) }), None);
+        assert_eq!(table.horizon(Category::Alu, File::General), Some(6));
+    }
+
+    #[test]
+    fn malformed_rows_are_refused() {
+        for row in [
+            "row,R,alu,low,alu,operand,,5,5,1,1,1,t",
+            "raw,Q,alu,low,alu,operand,,5,5,1,1,1,t",
+            "raw,R,alu,middle,alu,operand,,5,5,1,1,1,t",
+            "raw,R,alu,low,alu,wish,,5,5,1,1,1,t",
+            "raw,R,alu,low,alu,operand,x,5,5,1,1,1,t",
+            "raw,R,alu,low,alu,operand,,-5,5,1,1,1,t",
+            "raw,R,alu,low,alu,operand,,5,5,1,1,1,",
+            "raw,R,alu,low,alu,operand,,5,5,1,1,1,t\nraw,R,alu,low,alu,operand,,6,6,1,1,1,t",
+        ] {
+            assert!(parse(row).is_err(), "{row}");
+        }
+        assert!(MinedTable::parse(DISTANCES, &format!("{OPCODES}NOP,maybe,1,1,1,0,0,t\n")).is_err());
+    }
+}

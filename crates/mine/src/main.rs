@@ -1,0 +1,109 @@
+//! `sassafras-mine`: mines files and writes the tables; run by `cargo xtask mine`.
+
+use std::collections::BTreeMap;
+use std::hash::{Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use clap::Parser;
+use rayon::prelude::*;
+use rustc_hash::{FxHashSet, FxHasher};
+use sassafras_cubin::{Container, Cubin};
+use sassafras_machine::Arch;
+use sassafras_machine::mined::table_name;
+use sassafras_mine::{Mined, tables};
+use sassafras_verify::hazards::Rules;
+
+/// Mines compiled code for the smallest distances between dependent instructions.
+#[derive(Parser)]
+#[command(version)]
+struct Args {
+    /// Where the tables go, one pair of files per group of architectures.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Take at most this many instructions per file and group of architectures, whole functions in file order.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    limit: u64,
+    /// Leave out functions with more instructions than this.
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    longest: usize,
+    /// Cubins, fatbinaries, libraries; a folder counts as one file.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+}
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    let mined: Vec<BTreeMap<&'static str, Mined>> = args
+        .files
+        .par_iter()
+        .enumerate()
+        .map(|(i, path)| mine(path, i as u32, &args))
+        .collect::<Result<_>>()?;
+    let mut all: BTreeMap<&str, Mined> = BTreeMap::new();
+    for (table, mined) in mined.iter().flatten() {
+        all.entry(table).or_default().join(mined);
+    }
+    for (table, mined) in &all {
+        let rows = tables::distances(mined);
+        let text = tables::write_distances(&rows);
+        let path = args.out.join(format!("{table}.distances.csv"));
+        let before = std::fs::read_to_string(&path).unwrap_or_default();
+        anstream::println!(
+            "{table}: {} functions, {} instructions, {} rows",
+            mined.functions,
+            mined.instructions,
+            rows.len()
+        );
+        for line in tables::changes(&before, &text) {
+            anstream::println!("  {line}");
+        }
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        std::fs::write(args.out.join(format!("{table}.opcodes.csv")), tables::write_opcodes(mined))?;
+    }
+    Ok(())
+}
+
+/// The files behind a name: itself, or what a folder holds.
+fn files(path: &Path) -> Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut found = Vec::new();
+    let entries = std::fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
+    for entry in entries {
+        found.extend(files(&entry?.path())?);
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn mine(path: &Path, number: u32, args: &Args) -> Result<BTreeMap<&'static str, Mined>> {
+    let mut all: BTreeMap<&'static str, Mined> = BTreeMap::new();
+    let mut seen: FxHashSet<(&str, u64)> = FxHashSet::default();
+    for file in files(path)? {
+        let bytes = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let Ok(container) = Container::parse(&bytes) else { continue };
+        for image in container.cubins() {
+            let Ok(bytes) = container.bytes(&image) else { continue };
+            let Ok(cubin) = Cubin::parse(&bytes) else { continue };
+            let Ok(arch) = cubin.sm().to_string().parse::<Arch>() else { continue };
+            let Some(table) = table_name(arch) else { continue };
+            let mined = all.entry(table).or_default();
+            let rules = Rules::for_mining(arch);
+            for code in cubin.code() {
+                let mut hasher = FxHasher::default();
+                code.bytes.hash(&mut hasher);
+                let is_long = code.bytes.len() / 16 > args.longest;
+                if is_long || mined.instructions > args.limit || !seen.insert((table, hasher.finish())) {
+                    continue;
+                }
+                let code = sassafras_sass::Code { name: &code.name, arch, bytes: code.bytes, indirect: &[] };
+                if let Ok(lifted) = sassafras_sass::lift(&code) {
+                    mined.function(&lifted.function, number, &rules);
+                }
+            }
+        }
+    }
+    Ok(all)
+}

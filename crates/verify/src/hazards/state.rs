@@ -1,0 +1,373 @@
+//! What may still be under way at one point of the code.
+
+use sassafras_ir::{Inst, Lane, RegClass};
+
+/// The place of a physical lane in dense tables. Virtual lanes have none: code with control fields has no virtual ones.
+pub(super) fn dense(lane: Lane) -> Option<u16> {
+    let base = match lane.class() {
+        RegClass::Gpr => 0,
+        RegClass::Uniform => 256,
+        RegClass::Pred => 512,
+        RegClass::UPred => 520,
+        RegClass::Barrier => 528,
+        RegClass::Flag => 544,
+    };
+    (!lane.is_virtual()).then(|| base + lane.index() as u16)
+}
+
+/// How many dense places there are.
+pub(super) const LANES: usize = 552;
+/// How many predicates can guard: eight of each file.
+const PREDICATES: usize = 16;
+const NONE: u32 = u32::MAX;
+const TIDY: usize = 192;
+/// Clocks are cut off here: longer than any latency.
+pub(super) const MAX_ELAPSED: i32 = 1 << 14;
+/// The counter of warpgroup groups takes the number behind the six scoreboards.
+pub(super) const WARPGROUP: u8 = 6;
+
+/// The guard of an instruction, as long as its predicate has not changed since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct GuardTag {
+    predicate: u8,
+    negated: bool,
+    version: u32,
+}
+
+/// Something under way: a result, or the reading of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fact {
+    pub lane: Lane,
+    pub producer: Inst,
+    /// A write, or a read of a source.
+    pub write: bool,
+    /// Which lane of the producer's operand.
+    pub part: u8,
+    /// The scoreboard that the instruction set for this.
+    pub guard: Option<u8>,
+    /// Scoreboards of later instructions that cannot finish before this has.
+    pub cover: u8,
+    /// How many instructions have set the guard since.
+    pub behind: u8,
+    /// The queue in which the producer reads, or returns, in order.
+    pub queue: u8,
+    /// The producer's guard.
+    pub tag: Option<GuardTag>,
+    /// The clock when it was issued.
+    pub issued: i32,
+    /// A wait lies between.
+    pub waited: bool,
+    /// The instruction count when it was issued.
+    pub tick: u32,
+    pub dead: bool,
+    next: u32,
+}
+
+impl Fact {
+    const fn key(&self) -> (Lane, Inst, bool) {
+        (self.lane, self.producer, self.write)
+    }
+}
+
+/// A fact to be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NewFact {
+    pub lane: Lane,
+    pub producer: Inst,
+    pub write: bool,
+    pub part: u8,
+    pub guard: Option<u8>,
+    pub cover: u8,
+    pub queue: u8,
+    pub tag: Option<GuardTag>,
+}
+
+/// What is known of a scoreboard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Board {
+    /// Who set it last.
+    pub setter: Inst,
+    /// The latest clock it may have been set at: a wait must not come too soon.
+    pub latest: i32,
+    /// A wait lasts at least until this clock; none when on some path nothing set the board.
+    pub done: Option<i32>,
+}
+
+/// The state at the edge of a block: clocks count back from 0, facts are sorted.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub(super) struct State {
+    facts: Vec<Fact>,
+    boards: [Option<Board>; 6],
+}
+
+impl State {
+    /// Joins another path's state. Returns whether anything got worse.
+    pub fn merge(&mut self, other: &State) -> bool {
+        let mut changed = false;
+        let mut merged = Vec::with_capacity(self.facts.len().max(other.facts.len()));
+        let (mut a, mut b) = (self.facts.iter().peekable(), other.facts.iter().peekable());
+        loop {
+            let order = match (a.peek(), b.peek()) {
+                (None, None) => break,
+                (Some(_), None) => std::cmp::Ordering::Less,
+                (None, Some(_)) => std::cmp::Ordering::Greater,
+                (Some(x), Some(y)) => x.key().cmp(&y.key()),
+            };
+            match order {
+                std::cmp::Ordering::Less => merged.extend(a.next()),
+                std::cmp::Ordering::Greater => {
+                    changed = true;
+                    merged.extend(b.next());
+                }
+                std::cmp::Ordering::Equal => {
+                    let (Some(x), Some(y)) = (a.next(), b.next()) else { break };
+                    let worst = Fact {
+                        cover: x.cover & y.cover,
+                        behind: x.behind.min(y.behind),
+                        issued: x.issued.max(y.issued),
+                        waited: x.waited || y.waited,
+                        tag: x.tag.filter(|_| x.tag == y.tag),
+                        ..*x
+                    };
+                    changed |= worst != *x;
+                    merged.push(worst);
+                }
+            }
+        }
+        self.facts = merged;
+        for (board, &theirs) in self.boards.iter_mut().zip(&other.boards) {
+            let worst = match (*board, theirs) {
+                (Some(x), Some(y)) => {
+                    let done = x.done.zip(y.done).map(|(x, y)| x.min(y));
+                    // The newer setter; of two at one clock the later in the code, so that joining has no order.
+                    let newer = if (x.latest, x.setter) >= (y.latest, y.setter) { x } else { y };
+                    Some(Board { done, ..newer })
+                }
+                (x, y) => x.or(y).map(|b| Board { done: None, ..b }),
+            };
+            changed |= worst != *board;
+            *board = worst;
+        }
+        changed
+    }
+}
+
+/// The state while walking through a block.
+pub(super) struct Live {
+    facts: Vec<Fact>,
+    heads: Vec<u32>,
+    pub boards: [Option<Board>; 6],
+    versions: [u32; PREDICATES],
+    pub clock: i32,
+    tick: u32,
+    last_wait: u32,
+    /// Facts are tidied when there are more than this.
+    limit: usize,
+}
+
+impl Live {
+    pub fn new() -> Live {
+        Live {
+            facts: Vec::new(),
+            heads: vec![NONE; LANES],
+            boards: [None; 6],
+            versions: [0; PREDICATES],
+            clock: 0,
+            tick: 1,
+            last_wait: 0,
+            limit: TIDY,
+        }
+    }
+
+    /// Starts a block.
+    pub fn enter(&mut self, state: &State) {
+        self.clear();
+        self.boards = state.boards;
+        for &fact in &state.facts {
+            self.link(fact);
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        for fact in &self.facts {
+            if let Some(place) = dense(fact.lane) {
+                self.heads[usize::from(place)] = NONE;
+            }
+        }
+        self.facts.clear();
+        self.boards = [None; 6];
+        self.versions = [0; PREDICATES];
+        (self.clock, self.tick, self.last_wait, self.limit) = (0, 1, 0, TIDY);
+    }
+
+    /// The state as it stands, for a block that follows.
+    pub fn leave(&self) -> State {
+        let mut facts: Vec<Fact> = self
+            .facts
+            .iter()
+            .filter(|fact| !fact.dead)
+            .map(|fact| Fact {
+                issued: (fact.issued - self.clock).max(-MAX_ELAPSED),
+                waited: self.waited(fact),
+                tag: self.current(fact.tag).map(|tag| GuardTag { version: 0, ..tag }),
+                tick: 0,
+                next: NONE,
+                ..*fact
+            })
+            .collect();
+        facts.sort_unstable_by_key(Fact::key);
+        let boards = self.boards.map(|board| {
+            board.map(|b| Board {
+                latest: (b.latest - self.clock).max(-MAX_ELAPSED),
+                // What is past credits nothing, however long ago it was; loops would count down without end.
+                done: b.done.map(|at| (at - self.clock).max(0)),
+                ..b
+            })
+        });
+        State { facts, boards }
+    }
+
+    fn link(&mut self, mut fact: Fact) {
+        let Some(place) = dense(fact.lane) else { return };
+        let head = &mut self.heads[usize::from(place)];
+        fact.next = *head;
+        *head = self.facts.len() as u32;
+        self.facts.push(fact);
+    }
+
+    /// Adds what an instruction leaves under way. It replaces an older round of the same instruction, and what went into
+    /// the same queue before it for the same threads: that is over when the new one is.
+    pub fn add(&mut self, new: NewFact) {
+        let versions = self.versions;
+        self.kill_where(new.lane, |fact| {
+            let same_threads = new.tag.is_none()
+                || fact.tag.filter(|tag| versions[usize::from(tag.predicate)] == tag.version) == new.tag;
+            let overtaken = new.queue != 0 && fact.queue == new.queue && same_threads;
+            fact.write == new.write && (fact.producer == new.producer || overtaken)
+        });
+        self.link(Fact {
+            lane: new.lane,
+            producer: new.producer,
+            write: new.write,
+            part: new.part,
+            guard: new.guard,
+            cover: new.cover,
+            behind: 0,
+            queue: new.queue,
+            tag: new.tag,
+            issued: self.clock,
+            waited: false,
+            tick: self.tick,
+            dead: false,
+            next: NONE,
+        });
+    }
+
+    /// What is under way on a lane.
+    pub fn on(&self, lane: Lane) -> impl Iterator<Item = &Fact> {
+        let mut at = dense(lane).map_or(NONE, |place| self.heads[usize::from(place)]);
+        std::iter::from_fn(move || {
+            while at != NONE {
+                let fact = &self.facts[at as usize];
+                at = fact.next;
+                if !fact.dead {
+                    return Some(fact);
+                }
+            }
+            None
+        })
+    }
+
+    /// Ends what is under way on a lane and answers to `which`.
+    pub fn kill_where(&mut self, lane: Lane, which: impl Fn(&Fact) -> bool) {
+        let mut at = dense(lane).map_or(NONE, |place| self.heads[usize::from(place)]);
+        while at != NONE {
+            let fact = &mut self.facts[at as usize];
+            at = fact.next;
+            fact.dead = fact.dead || which(fact);
+        }
+    }
+
+    /// Calls `visit` for everything under way; what it returns true for has ended.
+    pub fn end_where(&mut self, mut ended: impl FnMut(&mut Fact) -> bool) {
+        for fact in &mut self.facts {
+            fact.dead = fact.dead || ended(fact);
+        }
+    }
+
+    /// Goes on behind a call whose callee waits for these scoreboards.
+    pub fn call(&mut self, waited: u8) {
+        self.end_where(|fact| {
+            let boards = fact.cover | fact.guard.map_or(0, |g| 1 << g);
+            boards == 0 || boards & waited != 0
+        });
+        self.boards = [None; 6];
+        self.note_wait();
+    }
+
+    /// Whether a wait came after the fact.
+    pub fn waited(&self, fact: &Fact) -> bool {
+        fact.waited || self.last_wait > fact.tick
+    }
+
+    /// The next instruction.
+    pub fn advance(&mut self) {
+        self.tick += 1;
+    }
+
+    /// The current instruction waits.
+    pub fn note_wait(&mut self) {
+        self.last_wait = self.tick;
+    }
+
+    /// The tag of a guard that is read now.
+    pub fn tag(&self, predicate: Lane, negated: bool) -> Option<GuardTag> {
+        let predicate = tag_place(predicate)?;
+        Some(GuardTag { predicate, negated, version: self.versions[usize::from(predicate)] })
+    }
+
+    /// The predicate changes: what ran under it is no longer known to exclude anything.
+    pub fn redefine(&mut self, predicate: Lane) {
+        if let Some(place) = tag_place(predicate) {
+            self.versions[usize::from(place)] += 1;
+        }
+    }
+
+    /// The tag, if its predicate has not changed since.
+    pub fn current(&self, tag: Option<GuardTag>) -> Option<GuardTag> {
+        tag.filter(|tag| self.versions[usize::from(tag.predicate)] == tag.version)
+    }
+
+    /// Drops the dead, and what `over` answers to, when there are many.
+    pub fn tidy(&mut self, over: impl Fn(&Fact) -> bool) {
+        if self.facts.len() <= self.limit {
+            return;
+        }
+        let mut facts = std::mem::take(&mut self.facts);
+        for fact in &facts {
+            if let Some(place) = dense(fact.lane) {
+                self.heads[usize::from(place)] = NONE;
+            }
+        }
+        facts.retain(|fact| !fact.dead && !over(fact));
+        self.limit = TIDY.max(2 * facts.len());
+        for fact in facts {
+            self.link(fact);
+        }
+    }
+}
+
+/// Whether two guards cannot both hold for one thread.
+pub(super) fn exclude(a: Option<GuardTag>, b: Option<GuardTag>) -> bool {
+    a.zip(b).is_some_and(|(a, b)| a.predicate == b.predicate && a.negated != b.negated)
+}
+
+fn tag_place(lane: Lane) -> Option<u8> {
+    let base = match lane.class() {
+        RegClass::Pred => 0,
+        RegClass::UPred => 8,
+        _ => return None,
+    };
+    (!lane.is_virtual() && lane.index() < 8).then(|| base + lane.index() as u8)
+}
