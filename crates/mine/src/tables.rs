@@ -118,8 +118,9 @@ pub fn distances(mined: &Mined) -> Rows {
                 add(1, row(&p.to_string(), &c.to_string(), None));
             }
         }
-        // A guard is read at one place, whatever it guards, and uniform instructions are all alike.
-        let alike = mined.category(key.producer) == Some(Category::Uniform);
+        // A guard is read at one place, whatever it guards; uniform instructions are all alike; and how soon a result
+        // is overwritten says more about the code than about the opcodes.
+        let alike = mined.category(key.producer) == Some(Category::Uniform) || key.kind == HazardKind::Waw;
         if !alike && !matches!(key.used_as, Use::Guard | Use::Branch) {
             add(2, row(first, second, None));
             add(3, row(first, second, Some(key.slot)));
