@@ -3,9 +3,11 @@
 //! * [`project`]: where things are, and how cargo is called;
 //! * [`steps`]: running steps one after the other, all of them, with a summary;
 //! * [`tools`]: installing the pinned tools of `tools.toml`;
+//! * [`corpus`]: compiling the corpus of real code;
 //! * [`fuzz`]: building and running fuzz targets on a stable toolchain;
 //! * [`tasks`]: what each task does.
 
+mod corpus;
 mod fuzz;
 mod project;
 mod steps;
@@ -29,8 +31,14 @@ struct Cli {
 enum Task {
     /// Run every test: unit, integration, file, property and doc tests, and a second of each fuzz target
     ///
-    /// Installs the pinned NVIDIA tools into target/tools first, which takes python3 with pip and the network once.
+    /// Installs the pinned tools into target/tools and compiles the corpus into target/corpus first, which takes g++,
+    /// python3 with pip, and the network once.
     Test,
+    /// Compile the corpus of real code into target/corpus
+    ///
+    /// CUDA and Triton kernels for every architecture, and libraries with fatbinaries; manifest.json lists them. Only what
+    /// has changed is compiled again.
+    Corpus,
     /// Run everything that must pass before a change goes in: test, formatting, clippy, rustdoc, licences
     Ci,
     /// Check licences, bans and sources of all dependencies with cargo-deny (built once, some minutes)
@@ -80,6 +88,7 @@ fn run(task: Task) -> Result<()> {
     let project = Project::find()?;
     match task {
         Task::Test => tasks::test(&project),
+        Task::Corpus => corpus::build(&project).map(drop),
         Task::Ci => tasks::ci(&project),
         Task::Licences => tasks::licences(&project),
         Task::Nightly { cases, minutes } => tasks::nightly(&project, cases, minutes),

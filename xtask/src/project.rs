@@ -33,6 +33,11 @@ impl Project {
         self.target.join("tools")
     }
 
+    /// Where the corpus is built.
+    pub fn corpus(&self) -> PathBuf {
+        self.target.join("corpus")
+    }
+
     /// A command that runs in the root and never waits for input.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
@@ -55,6 +60,21 @@ pub fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start `{line}`"))?;
     if !status.success() {
         bail!("`{line}` failed: {status}");
+    }
+    Ok(())
+}
+
+/// Runs a command without showing it; when it fails, its output is in the error.
+pub fn quiet(command: &mut Command) -> Result<()> {
+    let output = command.output().with_context(|| format!("cannot start `{}`", shown(command)))?;
+    if !output.status.success() {
+        let text = [output.stdout, output.stderr].concat();
+        bail!(
+            "`{}` failed: {}\n{}",
+            shown(command),
+            output.status,
+            String::from_utf8_lossy(&text).trim_end()
+        );
     }
     Ok(())
 }

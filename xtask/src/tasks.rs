@@ -1,5 +1,6 @@
 //! What each task does.
 
+use crate::corpus;
 use crate::fuzz;
 use crate::project::{Project, run};
 use crate::steps::Steps;
@@ -22,8 +23,9 @@ pub fn test(project: &Project) -> Result<()> {
 }
 
 fn test_steps(project: &Project, steps: &mut Steps) {
-    // Without the tools their tests fail and say so; the others still run.
-    steps.run("tools", || tools::nvidia(project).map(drop));
+    // Without the tools or the corpus their tests fail and say so; the others still run.
+    steps.run("tools", || tools::all_python(project).map(drop));
+    steps.run("corpus", || corpus::build(project).map(drop));
     steps.run("tests", || run(&mut workspace_test(project, &TEST_TARGETS)?));
     steps.run("doc tests", || run(&mut workspace_test(project, &["--doc"])?));
     steps.run("fuzz smoke", || {
@@ -34,7 +36,7 @@ fn test_steps(project: &Project, steps: &mut Steps) {
 fn workspace_test(project: &Project, targets: &[&str]) -> Result<Command> {
     let mut command = project.cargo(["test", "--workspace", "--no-fail-fast"]);
     command.args(targets).arg("--features").arg(real_tools_features(project)?);
-    command.env("SASSAFRAS_TOOLS", project.tools());
+    command.env("SASSAFRAS_TOOLS", project.tools()).env("SASSAFRAS_CORPUS", project.corpus());
     Ok(command)
 }
 
@@ -95,7 +97,8 @@ pub fn licences(project: &Project) -> Result<()> {
 /// The long campaigns.
 pub fn nightly(project: &Project, cases: u32, minutes: u32) -> Result<()> {
     let mut steps = Steps::default();
-    steps.run("tools", || tools::nvidia(project).map(drop));
+    steps.run("tools", || tools::all_python(project).map(drop));
+    steps.run("corpus", || corpus::build(project).map(drop));
     steps.run(format!("properties, {cases} cases"), || {
         // The variable goes before the number of cases that a test asks for.
         run(workspace_test(project, &TEST_TARGETS)?.arg("--release").env("PROPTEST_CASES", cases.to_string()))

@@ -52,12 +52,43 @@ impl Pins {
     }
 }
 
-/// Installs NVIDIA's tools; returns the folder to search for them.
-pub fn nvidia(project: &Project) -> Result<PathBuf> {
+/// A folder of Python packages.
+#[derive(Debug)]
+pub struct Tool {
+    folder: PathBuf,
+    /// What is in it: whoever caches results of a tool needs this in the key.
+    pub pins: String,
+}
+
+impl Tool {
+    /// Where its packages are.
+    pub fn site_packages(&self) -> PathBuf {
+        self.folder.join("site-packages")
+    }
+}
+
+/// Installs everything that comes as a Python package; returns the folder to search for programs.
+pub fn all_python(project: &Project) -> Result<PathBuf> {
     for (name, tool) in &Pins::load(project)?.python {
-        ensure(project, name, &tool.packages.join("\n"), |folder| python(project, &tool.packages, folder))?;
+        install_python(project, name, tool)?;
     }
     Ok(project.tools())
+}
+
+/// Installs one folder of Python packages.
+pub fn python_tool(project: &Project, name: &str) -> Result<Tool> {
+    let pins = Pins::load(project)?;
+    install_python(
+        project,
+        name,
+        pins.python.get(name).with_context(|| format!("tools.toml has no [python.{name}]"))?,
+    )
+}
+
+fn install_python(project: &Project, name: &str, tool: &PythonTool) -> Result<Tool> {
+    let pins = tool.packages.join("\n");
+    let folder = ensure(project, name, &pins, |folder| python(project, &tool.packages, folder))?;
+    Ok(Tool { folder, pins })
 }
 
 /// Installs a Rust tool; returns its program.
@@ -81,10 +112,10 @@ fn python(project: &Project, packages: &[String], folder: &Path) -> Result<()> {
         command.status().is_ok_and(|status| status.success())
     };
     if !works(&["--version"]) {
-        bail!("python3 is needed to install NVIDIA's tools and was not found");
+        bail!("python3 is needed to install the pinned tools and was not found");
     }
     if !works(&["-m", "pip", "--version"]) {
-        bail!("pip is needed to install NVIDIA's tools and `python3 -m pip` does not work");
+        bail!("pip is needed to install the pinned tools and `python3 -m pip` does not work");
     }
     let mut pip = project.command("python3");
     pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--quiet", "--no-deps"]);
@@ -92,7 +123,7 @@ fn python(project: &Project, packages: &[String], folder: &Path) -> Result<()> {
     // Its warning is about installing for everybody, which this does not do.
     pip.env("PIP_ROOT_USER_ACTION", "ignore");
     run(&mut pip)
-        .context("cannot download NVIDIA's tools (network? are the versions of tools.toml still there?)")
+        .context("cannot download it (network? does tools.toml pin a version for this version of Python?)")
 }
 
 /// Makes sure that `target/tools/<name>` holds what `pins` says; `install` fills an empty folder.
@@ -149,7 +180,9 @@ mod tests {
     #[test]
     fn the_committed_pins_load() {
         let pins = Pins::parse(include_str!("../tools.toml")).expect("valid pins");
-        assert!(pins.python.contains_key("cuda12") && pins.python.contains_key("cuda13"));
+        assert!(
+            ["cuda12", "cuda13", "triton34", "bitsandbytes"].iter().all(|&t| pins.python.contains_key(t))
+        );
         assert!(pins.cargo.contains_key("cargo-deny"));
     }
 

@@ -7,11 +7,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use object::{Object, ObjectSection};
 use sassafras_control::maxwell::{GROUP_BYTES, GroupControl, Slot};
 use sassafras_control::{Control, Family, Field, RawControl, volta};
+use sassafras_testkit::tools::{run, sm_number, tool};
 
 /// Targets by the tool that still knows them; 13.4 dropped everything before sm_75.
 const TARGETS: [(&str, &[&str]); 2] = [
@@ -20,41 +21,6 @@ const TARGETS: [(&str, &[&str]); 2] = [
 ];
 
 const HEADER_LINES: [&str; 3] = [".version", ".target", ".address_size"];
-
-fn files_named(name: &str, folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
-        let entry = entry.expect("readable entry");
-        let kind = entry.file_type().expect("known type");
-        if kind.is_dir() {
-            files_named(name, &entry.path(), found);
-        } else if entry.file_name() == name {
-            found.push(entry.path());
-        }
-    }
-}
-
-/// The tool called `name` whose `--version` names a release starting with `release`.
-fn tool(name: &str, release: &str) -> PathBuf {
-    let root = std::env::var_os("SASSAFRAS_TOOLS")
-        .expect("SASSAFRAS_TOOLS is not set: run `cargo xtask test`, which fetches the tools and sets it");
-    let mut found = Vec::new();
-    files_named(name, Path::new(&root), &mut found);
-    let wanted = format!("release {release}");
-    found
-        .into_iter()
-        .find(|path| {
-            String::from_utf8_lossy(&run(Command::new(path).arg("--version")).stdout).contains(&wanted)
-        })
-        .unwrap_or_else(|| panic!("no {name} {release}x below SASSAFRAS_TOOLS: run `cargo xtask test`"))
-}
-
-fn run(command: &mut Command) -> Output {
-    command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"))
-}
-
-fn sm_number(arch: &str) -> u32 {
-    arch.trim_end_matches('a').parse().expect("a number")
-}
 
 /// All our kernels as one module for `arch`.
 fn module(arch: &str) -> String {

@@ -3,13 +3,17 @@
 //! * [`random`]: random functions from a seed, for property tests and fuzzing;
 //! * [`workloads`]: the three straight-line shapes that the speed goals are stated on;
 //! * [`filetest`]: tests that are files: input, directive and expected output in one place;
-//! * [`rng`]: a seeded generator whose sequence never changes.
-//! * [`timing`]: medians and growth for benchmarks.
+//! * [`rng`]: a seeded generator whose sequence never changes;
+//! * [`timing`]: medians and growth for benchmarks;
+//! * [`tools`]: NVIDIA's programs, found and run;
+//! * [`nvdisasm`]: register sets as NVIDIA's disassembler lists them, and its known faults.
 
 pub mod filetest;
+pub mod nvdisasm;
 pub mod random;
 pub mod rng;
 pub mod timing;
+pub mod tools;
 pub mod workloads;
 
 /// How many cases a property test runs: `usual`, or more when `PROPTEST_CASES` asks for more (long campaigns do).

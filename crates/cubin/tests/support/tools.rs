@@ -4,57 +4,16 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
+
+use sassafras_testkit::tools::sm_number;
+pub use sassafras_testkit::tools::{succeed, tool};
 
 /// Targets by the ptxas that compiles for them here: the older one where only it can, and to see the older file format.
 pub const TARGETS: [(&str, &[&str]); 2] = [
     ("12.", &["70", "72", "90a", "100a"]),
     ("13.", &["75", "80", "86", "89", "90", "90a", "100", "100f", "103", "110", "120", "121"]),
 ];
-
-fn files_named(name: &str, folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
-        let entry = entry.expect("readable entry");
-        if entry.file_type().expect("known type").is_dir() {
-            files_named(name, &entry.path(), found);
-        } else if entry.file_name() == name {
-            found.push(entry.path());
-        }
-    }
-}
-
-/// The tool called `name` whose `--version` names a release starting with `release`.
-pub fn tool(name: &str, release: &str) -> PathBuf {
-    let root = std::env::var_os("SASSAFRAS_TOOLS")
-        .expect("SASSAFRAS_TOOLS is not set: run `cargo xtask test`, which fetches the tools and sets it");
-    let mut found = Vec::new();
-    files_named(name, Path::new(&root), &mut found);
-    let wanted = format!("release {release}");
-    let is_wanted = |path: &PathBuf| {
-        let version = run(Command::new(path).arg("--version"));
-        String::from_utf8_lossy(&version.stdout).contains(&wanted)
-    };
-    found
-        .into_iter()
-        .find(is_wanted)
-        .unwrap_or_else(|| panic!("no {name} {release}x below SASSAFRAS_TOOLS: run `cargo xtask test`"))
-}
-
-pub fn run(command: &mut Command) -> Output {
-    command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"))
-}
-
-/// Runs a command that has to succeed; gives its standard output and error together.
-pub fn succeed(command: &mut Command) -> String {
-    let out = run(command);
-    let text = String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
-    assert!(out.status.success(), "{command:?}: {text}");
-    text
-}
-
-pub fn sm_number(arch: &str) -> u32 {
-    arch.trim_end_matches(['a', 'f']).parse().expect("a number")
-}
 
 /// The kernels that `arch` can run: this crate's and those of `control`.
 pub fn kernels(arch: &str) -> Vec<PathBuf> {
