@@ -4,15 +4,21 @@
 //! got past the parser to the checks, so that a test can tell seeds that exercise something from seeds that do not.
 #![forbid(unsafe_code)]
 
+mod container;
 mod control;
+mod cubin;
 mod dep_graph;
 mod knobs;
+mod sass_decode;
 pub mod seeds;
 mod text_ir;
 
+pub use container::container;
 pub use control::control;
+pub use cubin::cubin;
 pub use dep_graph::dep_graph;
 pub use knobs::knobs;
+pub use sass_decode::sass_decode;
 pub use text_ir::text_ir;
 
 /// A fuzz target.
@@ -25,12 +31,15 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 5] = [
+pub const TARGETS: [Target; 8] = [
     Target { name: "text_ir", run: text_ir },
     Target { name: "knobs", run: knobs },
     Target { name: "hwprofile", run: hwprofile },
     Target { name: "control", run: control },
     Target { name: "dep_graph", run: dep_graph },
+    Target { name: "cubin", run: cubin },
+    Target { name: "container", run: container },
+    Target { name: "sass_decode", run: sass_decode },
 ];
 
 /// Hardware profiles: what decodes has exactly one encoding and prints.

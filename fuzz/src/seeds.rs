@@ -8,6 +8,11 @@ use sassafras_testkit::rng::Rng;
 use std::path::Path;
 use std::{fs, io};
 
+// What the tests of the crate build by hand.
+#[path = "../../crates/cubin/tests/support/build.rs"]
+#[allow(missing_docs)]
+mod build;
+
 /// The starting inputs of a target, always in the same order.
 pub fn seeds(target: &str) -> io::Result<Vec<Vec<u8>>> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -23,6 +28,8 @@ pub fn seeds(target: &str) -> io::Result<Vec<Vec<u8>>> {
         }
         "hwprofile" => all.extend(profiles()),
         "control" => all.extend(instructions()),
+        "cubin" => all.push(build::cubin()),
+        "container" => all.extend(containers()),
         _ => {}
     }
     Ok(all)
@@ -67,4 +74,17 @@ fn instructions() -> impl Iterator<Item = Vec<u8>> {
     [(LDG, 0x7e0_u32), (FFMA, 0x1f_ffff)]
         .into_iter()
         .map(|(word, control)| [&word.to_le_bytes()[..], &control.to_le_bytes()].concat())
+}
+
+/// A fatbinary with every compression, alone, in a host file and in an archive.
+fn containers() -> Vec<Vec<u8>> {
+    let image = build::cubin();
+    let size = image.len() as u64;
+    let lz4 = lz4_flex::block::compress(&image);
+    let zstd = zstd::bulk::compress(&image, 19).expect("room enough");
+    let fatbin = build::fatbin(&[(90, 0, &image, 0), (80, 1 << 13, &lz4, size), (70, 1 << 15, &zstd, size)]);
+    let small = build::fatbin(&[(90, 1 << 13, &lz4, size)]);
+    let host = build::host(&[&small]);
+    let archive = build::archive(&[("k.o", &host)]);
+    vec![fatbin, small, host, archive, image]
 }

@@ -46,6 +46,21 @@ fn dep_graph() {
     smoke("dep_graph");
 }
 
+#[test]
+fn cubin() {
+    smoke("cubin");
+}
+
+#[test]
+fn container() {
+    smoke("container");
+}
+
+#[test]
+fn sass_decode() {
+    smoke("sass_decode");
+}
+
 /// A seed with a few edits, or noise.
 fn input(u: &mut Unstructured<'_>, seeds: &[Vec<u8>]) -> Result<Vec<u8>> {
     if u.ratio(1, 8)? {

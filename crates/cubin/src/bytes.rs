@@ -4,16 +4,29 @@ use std::ops::Range;
 
 use crate::error::{Error, Problem};
 
-/// Bytes with the name that errors report.
+/// Bytes with the name and the place in the file that errors report.
 #[derive(Clone, Copy)]
 pub(crate) struct Bytes<'d, 'n> {
     pub data: &'d [u8],
     pub name: &'n str,
+    /// Where `data` starts in the file.
+    pub base: u64,
 }
 
 impl<'d, 'n> Bytes<'d, 'n> {
+    /// A whole file.
     pub fn new(data: &'d [u8], name: &'n str) -> Self {
-        Self { data, name }
+        Self { data, name, base: 0 }
+    }
+
+    /// A part of a file that starts at `base` of it.
+    pub fn part(data: &'d [u8], name: &'n str, base: u64) -> Self {
+        Self { data, name, base }
+    }
+
+    /// The same, up to `end`.
+    pub fn up_to(self, end: usize) -> Self {
+        Self { data: &self.data[..end], ..self }
     }
 
     /// The range, checked.
@@ -49,7 +62,7 @@ impl<'d, 'n> Bytes<'d, 'n> {
     }
 
     pub fn error(&self, at: u64, problem: Problem) -> Error {
-        Error::new(self.name, at, problem)
+        Error::new(self.name, self.base.saturating_add(at), problem)
     }
 }
 

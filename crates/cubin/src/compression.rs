@@ -25,13 +25,13 @@ impl Compression {
         }
     }
 
-    /// The most bytes that `stored` compressed bytes can stand for. An LZ4 length byte adds at most 255; a zstd block
-    /// holds at most 128 KiB and takes at least four bytes.
-    fn most(self, stored: u64) -> u64 {
+    /// The most bytes that `stored` compressed bytes may stand for. An LZ4 length byte adds at most 255; a zstd block
+    /// of four bytes may hold 128 KiB, which no real image does.
+    fn most(self, stored: u64, limits: Limits) -> u64 {
         match self {
             Self::None => stored,
             Self::Lz4 => stored.saturating_mul(255),
-            Self::Zstd => (stored / 4 + 1).saturating_mul(128 << 10),
+            Self::Zstd => stored.saturating_mul(limits.zstd_ratio).max(128 << 10),
         }
     }
 }
@@ -41,12 +41,15 @@ impl Compression {
 pub struct Limits {
     /// Most bytes of one decompressed image.
     pub image_bytes: u64,
+    /// Most bytes that one byte of zstd data may stand for, beyond 128 KiB.
+    pub zstd_ratio: u64,
 }
 
 impl Default for Limits {
-    /// 1 GiB per image: four times the largest cubin of the large math libraries.
+    /// 1 GiB per image, four times the largest cubin of the large math libraries; a ratio of 2048, where real code has
+    /// less than 100: a file of a few kilobytes cannot take gigabytes.
     fn default() -> Self {
-        Self { image_bytes: 1 << 30 }
+        Self { image_bytes: 1 << 30, zstd_ratio: 2048 }
     }
 }
 
@@ -59,7 +62,7 @@ pub(crate) fn decompress(
     compression: Compression,
     limits: Limits,
 ) -> Result<Vec<u8>, Error> {
-    let limit = limits.image_bytes.min(compression.most(stored.len() as u64));
+    let limit = limits.image_bytes.min(compression.most(stored.len() as u64, limits));
     if claimed > limit {
         return Err(whole.error(at, Problem::TooLarge { claimed, limit }));
     }
@@ -91,8 +94,13 @@ pub(crate) fn compress(image: &[u8], compression: Compression) -> Vec<u8> {
     match compression {
         Compression::None => image.to_vec(),
         Compression::Lz4 => crate::lz4::compress(image),
-        Compression::Zstd => {
-            ruzstd::encoding::compress_to_vec(image, ruzstd::encoding::CompressionLevel::Fastest)
-        }
+        Compression::Zstd => strongest_zstd(image),
     }
+}
+
+/// The strongest level: the room is what the compressor of a file's maker needed, and code in another order compresses
+/// slightly worse. Reading stays with the decoder in safe Rust, which meets foreign bytes; this one meets only ours.
+fn strongest_zstd(image: &[u8]) -> Vec<u8> {
+    let level = *zstd::compression_level_range().end();
+    zstd::bulk::compress(image, level).expect("memory to memory, into room enough")
 }

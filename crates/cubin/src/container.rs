@@ -115,6 +115,10 @@ impl<'d> Container<'d> {
     /// # Errors
     /// As [`Container::parse`].
     pub fn parse_with(data: &'d [u8], limits: Limits) -> Result<Self, Error> {
+        Self::read(data, limits).map_err(|error| error.within(data))
+    }
+
+    fn read(data: &'d [u8], limits: Limits) -> Result<Self, Error> {
         let mut container =
             Self { data, kind: ContainerKind::Cubin, limits, fatbins: Vec::new(), images: Vec::new() };
         container.kind = if data.starts_with(&MAGIC.to_le_bytes()) {
@@ -235,19 +239,21 @@ impl<'d> Container<'d> {
 
     /// Reads the fatbinary sections of the host file `data`, which lies at `base` of the whole.
     fn read_host(&mut self, base: u64, data: &[u8], member: Option<&str>) -> Result<(), Error> {
-        let failed =
-            |section: &str, error: object::Error| Error::new(section, base, Problem::Elf(error.to_string()));
-        let file = object::File::parse(data).map_err(|e| failed("host file", e))?;
+        let file = object::File::parse(data)
+            .map_err(|e| Error::new("host file", base, Problem::Elf(e.to_string())))?;
         let before = self.fatbins.len();
         for section in file.sections() {
-            let name = section.name().map_err(|e| failed("section headers", e))?;
+            let name = section.name().map_err(|e| {
+                let at = base + section_headers(data);
+                Error::new("section headers", at, Problem::Elf(e.to_string()))
+            })?;
             if !FATBIN_SECTIONS.contains(&name) {
                 continue;
             }
             let Some((offset, size)) = section.file_range() else {
                 continue;
             };
-            Bytes::new(data, name).range(offset, size, "section")?;
+            Bytes::part(data, name, base).range(offset, size, "section")?;
             let place = Location {
                 member: member.map(str::to_owned),
                 section: Some(name.to_owned()),
@@ -263,15 +269,18 @@ impl<'d> Container<'d> {
 
     fn read_archive(&mut self) -> Result<(), Error> {
         let data = self.data;
-        let failed = |error: object::Error| Error::new("archive", 0, Problem::Archive(error.to_string()));
-        let archive = object::read::archive::ArchiveFile::parse(data).map_err(failed)?;
+        let failed =
+            |at, error: object::Error| Error::new("archive", at, Problem::Archive(error.to_string()));
+        let archive = object::read::archive::ArchiveFile::parse(data).map_err(|e| failed(0, e))?;
+        let mut end = 0;
         for member in archive.members() {
-            let member = member.map_err(failed)?;
+            let member = member.map_err(|e| failed(end, e))?;
             if member.is_thin() {
                 continue;
             }
             let name = String::from_utf8_lossy(member.name());
             let (offset, size) = member.file_range();
+            end = offset.saturating_add(size);
             let bytes = Bytes::new(data, "archive").slice(offset, size, "archive member")?;
             if bytes.starts_with(b"\x7fELF") && !is_cubin(bytes) {
                 self.read_host(offset, bytes, Some(&name))?;
@@ -286,6 +295,11 @@ impl<'d> Container<'d> {
 
 /// Device code ready to run, and device objects that the linker has already used.
 const FATBIN_SECTIONS: [&str; 2] = [".nv_fatbin", "__nv_relfatbin"];
+
+/// Where a 64-bit ELF file says its section headers are.
+fn section_headers(data: &[u8]) -> u64 {
+    Bytes::new(data, "host file").u64(40, "section headers").unwrap_or_default()
+}
 
 fn is_cubin(data: &[u8]) -> bool {
     data.starts_with(b"\x7fELF") && data.get(18..20) == Some(&190u16.to_le_bytes()[..])

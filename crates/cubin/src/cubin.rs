@@ -101,6 +101,10 @@ impl<'d> Cubin<'d> {
     /// # Errors
     /// Names the section and offset that are damaged; an ELF file for another machine is refused.
     pub fn parse(data: &'d [u8]) -> Result<Self, Error> {
+        Self::read(data).map_err(|error| error.within(data))
+    }
+
+    fn read(data: &'d [u8]) -> Result<Self, Error> {
         let elf = Elf::parse(data)?;
         let sm = Sm::from_elf_flags(elf.os_abi, elf.flags).ok_or_else(|| {
             Error::new("ELF header", 7, Problem::BadField { what: "OS/ABI", value: elf.os_abi.into() })
@@ -248,9 +252,9 @@ impl<'d> Cubin<'d> {
         for (index, section) in self.sections.iter().enumerate() {
             let bytes = &self.data[section.file_range.clone()];
             if section.name == ".nv.info" {
-                self.attributes = parse_attributes(Bytes::new(bytes, section.name))?;
+                self.attributes = parse_attributes(section.part_of(self.data))?;
             } else if let Some(name) = section.name.strip_prefix(".nv.info.") {
-                let records = parse_attributes(Bytes::new(bytes, section.name))?;
+                let records = parse_attributes(section.part_of(self.data))?;
                 if let Some(&code) = by_name.get(name) {
                     self.code[code].attributes = records;
                     self.code[code].attribute_section = Some(index);

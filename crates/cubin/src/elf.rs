@@ -10,6 +10,7 @@ use object::elf::{
 };
 use object::read::elf::{FileHeader as _, SectionHeader as _, Sym as _};
 
+use crate::bytes::Bytes;
 use crate::error::{Error, Problem};
 
 /// One section header.
@@ -31,6 +32,13 @@ pub struct Section<'d> {
     pub size: u64,
     /// Its bytes in the file; empty where it takes no room.
     pub file_range: Range<usize>,
+}
+
+impl<'d> Section<'d> {
+    /// Its bytes, with its name and place for errors.
+    pub(crate) fn part_of(&self, file: &'d [u8]) -> Bytes<'d, 'd> {
+        Bytes::part(&file[self.file_range.clone()], self.name, self.file_range.start as u64)
+    }
 }
 
 /// One symbol.
@@ -142,9 +150,12 @@ impl<'d> Elf<'d> {
         data: &'d [u8],
         table: &object::read::elf::SectionTable<'d, FileHeader64<Le>>,
     ) -> Result<(), Error> {
-        let symbols = table.symbols(Le, data, SHT_SYMTAB).map_err(|e| elf_error(".symtab", 0, e))?;
+        let kind = SHT_SYMTAB.0;
+        let start = self.sections.iter().find(|section| section.kind == kind);
+        let start = start.map_or(0, |section| section.file_range.start as u64);
+        let symbols = table.symbols(Le, data, SHT_SYMTAB).map_err(|e| elf_error(".symtab", start, e))?;
         for (index, symbol) in symbols.enumerate() {
-            let at = index.0 as u64 * 24;
+            let at = start + index.0 as u64 * 24;
             let name = symbol.name(Le, symbols.strings()).map_err(|e| elf_error(".symtab", at, e))?;
             let place = symbols
                 .symbol_section(Le, symbol, index)
@@ -183,7 +194,7 @@ impl<'d> Elf<'d> {
             let (entries, size): (Vec<Relocation>, usize) = if raw.sh_type(Le) == SHT_RELA {
                 let raw = raw
                     .rela(Le, data)
-                    .map_err(|e| elf_error(name, 0, e))?
+                    .map_err(|e| elf_error(name, range.start as u64, e))?
                     .map_or(&[][..], |(entries, _)| entries);
                 let entry = |r: &object::elf::Rela64<Le>| Relocation {
                     offset: r.r_offset.get(Le),
@@ -196,7 +207,7 @@ impl<'d> Elf<'d> {
             } else if raw.sh_type(Le) == SHT_REL {
                 let raw = raw
                     .rel(Le, data)
-                    .map_err(|e| elf_error(name, 0, e))?
+                    .map_err(|e| elf_error(name, range.start as u64, e))?
                     .map_or(&[][..], |(entries, _)| entries);
                 let entry = |r: &object::elf::Rel64<Le>| Relocation {
                     offset: r.r_offset.get(Le),
@@ -213,7 +224,7 @@ impl<'d> Elf<'d> {
             if target >= self.sections.len() {
                 return Err(Error::new(
                     name,
-                    0,
+                    range.start as u64,
                     Problem::BadField { what: "relocated section", value: target as u64 },
                 ));
             }
@@ -248,7 +259,7 @@ fn section<'d>(
         _ => {
             return Err(Error::new(
                 name,
-                0,
+                at,
                 Problem::Truncated {
                     what: "section",
                     needed: size,

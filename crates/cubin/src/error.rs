@@ -1,4 +1,4 @@
-//! Goal: errors that name the place: the section (or the layer of the container) and the offset in it.
+//! Goal: errors that name the place: the section (or the layer of the container) and the offset in the file.
 
 use std::fmt;
 
@@ -12,12 +12,12 @@ pub struct Error {
     pub problem: Problem,
 }
 
-/// A position in a file: the section or structure, and a byte offset in it.
+/// A position in a file: the section or structure that is damaged, and the byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Section name, or the name of the structure ("fatbinary entry", "ELF header").
     pub section: String,
-    /// Byte offset from the start of that section or structure's file.
+    /// Byte offset from the start of the file that was parsed; for an image that was decompressed, of the image.
     pub offset: u64,
 }
 
@@ -83,7 +83,17 @@ pub enum Problem {
 }
 
 impl Error {
+    /// The same, with a place that is no further than the end of the file: a damaged field may point anywhere.
+    pub(crate) fn within(mut self, file: &[u8]) -> Self {
+        self.place.offset = self.place.offset.min(file.len() as u64);
+        self
+    }
+
     pub(crate) fn new(section: impl Into<String>, offset: u64, problem: Problem) -> Self {
-        Self { place: Place { section: section.into(), offset }, problem }
+        let mut section = section.into();
+        if section.is_empty() {
+            section = "unnamed section".into();
+        }
+        Self { place: Place { section, offset }, problem }
     }
 }

@@ -94,7 +94,7 @@ pub(crate) struct Fatbin {
 impl Fatbin {
     /// Reads the fatbinary at `at`, which must end before `end`.
     pub fn parse(whole: Bytes, at: u64, end: u64) -> Result<Self, Error> {
-        let file = Bytes::new(&whole.data[..end as usize], whole.name);
+        let file = whole.up_to(end as usize);
         let magic = file.u32(at, "fatbinary magic")?;
         let bad = |at, what, value: u64| Err(file.error(at, Problem::BadField { what, value }));
         if magic != MAGIC {
@@ -110,7 +110,7 @@ impl Fatbin {
         }
         let size = file.u64(at + 8, "fatbinary size")?;
         let body = file.range(at + header, size, "fatbinary")?;
-        let inside = Bytes::new(&file.data[..body.end], file.name);
+        let inside = file.up_to(body.end);
         let mut entries = Vec::new();
         let mut next = body.start as u64;
         while next < body.end as u64 {
@@ -176,7 +176,7 @@ fn entry_sm(file: Bytes, at: u64) -> Result<Sm, Error> {
 /// The images of a group, from the headers in its extension.
 fn group_parts(file: Bytes, at: u64, end: u64, decompressed: u64) -> Result<Vec<Part>, Error> {
     let extension: u64 = file.u32(at + 20, "group extension")?.into();
-    let inside = Bytes::new(&file.data[..end as usize], file.name);
+    let inside = file.up_to(end as usize);
     let count = inside.u32(at + extension, "group count")?;
     let mut next = at + extension + 8;
     let mut parts = Vec::new();

@@ -143,6 +143,10 @@ impl File {
         let next = positions().filter(|&position| position >= end).min();
         let next = next.unwrap_or(self.data.len()).min(self.data.len());
         let alignment = self.alignment()?;
+        if positions().any(|position| position > self.data.len()) {
+            // It would be inside, and move, once the file has grown.
+            return Err("something else claims to lie behind the end of the file");
+        }
         let gap = self.data.get(end..next).ok_or("it ends outside the file")?;
         if gap.len() >= alignment || gap.iter().any(|&byte| byte != 0) {
             return Err("what follows is not padding");
@@ -153,8 +157,7 @@ impl File {
         self.data[size_at..size_at + 8].copy_from_slice(&(new.len() as u64).to_le_bytes());
         for &at in &pointers {
             let position = self.u64(at);
-            // Sections without contents may claim to lie anywhere.
-            if (end..=self.data.len()).contains(&position) {
+            if position >= end {
                 let moved = (position + new_next - next) as u64;
                 self.data[at..at + 8].copy_from_slice(&moved.to_le_bytes());
             }

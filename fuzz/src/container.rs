@@ -1,0 +1,58 @@
+//! Fatbinaries, host files and archives: every image is bounded, and replacing one leaves the others alone.
+
+use sassafras_cubin::{Container, Limits};
+
+/// Finds the images of a file, decompresses each, and puts a changed one back.
+pub fn container(data: &[u8]) -> bool {
+    let limits = Limits { image_bytes: 1 << 16, ..Limits::default() };
+    let container = match Container::parse_with(data, limits) {
+        Ok(container) => container,
+        Err(error) => {
+            assert!(error.place.offset <= data.len() as u64 && !error.place.section.is_empty(), "{error}");
+            return false;
+        }
+    };
+    for image in container.images() {
+        match container.bytes(image) {
+            Ok(bytes) => {
+                assert!(bytes.len() as u64 <= limits.image_bytes.max(data.len() as u64));
+                assert!(container.replace(image, &bytes).expect("the same") == data);
+            }
+            Err(error) => assert!(error.place.offset <= data.len() as u64, "{error}"),
+        }
+    }
+    // One, for compressing well takes its time.
+    if let Some((index, image)) = container.images().iter().enumerate().next_back() {
+        replace(&container, index, image, limits);
+    }
+    true
+}
+
+fn replace(container: &Container<'_>, index: usize, image: &sassafras_cubin::Image, limits: Limits) {
+    let Ok(bytes) = container.bytes(image) else {
+        return;
+    };
+    let mut new = bytes.into_owned();
+    let Some(byte) = new.first_mut() else {
+        return;
+    };
+    *byte ^= 0x80;
+    let Ok(file) = container.replace(image, &new) else {
+        return;
+    };
+    // A file that is an image becomes another file, which need not be recognised.
+    if image.location.fatbinary.is_none() {
+        return;
+    }
+    let again = Container::parse_with(&file, limits).expect("still whole");
+    assert_eq!(again.images().len(), container.images().len());
+    for (other, (before, after)) in container.images().iter().zip(again.images()).enumerate() {
+        if other == index {
+            let bytes = again.bytes(after).expect("reads");
+            // What is stored as it is keeps its size.
+            assert!(bytes.starts_with(&new) && bytes[new.len()..].iter().all(|&byte| byte == 0));
+        } else if let Ok(expected) = container.bytes(before) {
+            assert!(*again.bytes(after).expect("reads") == *expected);
+        }
+    }
+}
