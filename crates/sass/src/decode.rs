@@ -8,9 +8,7 @@ use sassafras_ir::{Effects, Guard, Lane, MemAccess, RegClass, Span};
 use sassafras_machine::{Arch, Category};
 use smallvec::SmallVec;
 
-use crate::table::{
-    Bits, Direction, FamilyTable, FlowKind, Lanes, MemKind, Row, Slot, SlotClass, Tables, Width,
-};
+use crate::table::{Bits, Direction, FamilyTable, FlowKind, MemKind, Row, Slot, SlotClass, Tables, Width};
 
 /// A register operand: the lanes, the field that names them, and what they are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +80,8 @@ pub enum Flow {
 #[derive(Clone, Debug)]
 pub struct Decoded {
     row: Option<&'static Row>,
+    /// Opaque, with an opcode of a control-flow instruction.
+    may_branch: bool,
     word: u128,
     pc: u64,
     guard: Option<Guard>,
@@ -128,12 +128,13 @@ impl Decoder {
 
     /// Decodes one word at byte address `pc`.
     pub fn decode(&self, word: u128, pc: u64) -> Decoded {
-        let mut out = Decoded { row: None, word, pc, guard: None, regs: SmallVec::new() };
-        let row = self.table.and_then(|table| {
-            let rows = table.rows((word & OPCODE_MASK) as usize);
-            rows.iter().find(|row| row.when.iter().all(|c| c.holds(word)))
-        });
-        let Some(row) = row else {
+        let mut out = Decoded { row: None, may_branch: false, word, pc, guard: None, regs: SmallVec::new() };
+        let Some(table) = self.table else {
+            return out;
+        };
+        let opcode = (word & OPCODE_MASK) as usize;
+        out.may_branch = table.is_control(opcode);
+        let Some(row) = table.rows(opcode).iter().find(|row| row.when.iter().all(|c| c.holds(word))) else {
             return out;
         };
         out.guard = guard(row, word);
@@ -145,6 +146,7 @@ impl Decoder {
             }
         }
         out.row = Some(row);
+        out.may_branch = false;
         out
     }
 }
@@ -161,10 +163,7 @@ fn guard(row: &Row, word: u128) -> Option<Guard> {
 /// Adds the registers of a slot; `None` when the word does not fit the table.
 #[inline]
 fn push(regs: &mut SmallVec<[RegOperand; 8]>, slot: &Slot, word: u128) -> Option<()> {
-    let lanes = match &slot.lanes {
-        Lanes::Fixed(n) => *n,
-        Lanes::By(rule) => rule.lanes(word)?,
-    };
+    let lanes = slot.lanes.get(word)?;
     if lanes == 0 {
         return Some(());
     }
@@ -186,18 +185,25 @@ fn push(regs: &mut SmallVec<[RegOperand; 8]>, slot: &Slot, word: u128) -> Option
             (RegClass::Uniform, (1 << slot.bits.len()) - 1)
         }
         SlotClass::PredMask => {
-            for index in (0..7).filter(|i| value >> i & 1 == 1) {
-                let lane = Lane::physical(RegClass::Pred, index)?;
-                regs.push(operand(lane.into(), slot, None));
-            }
-            return Some(());
+            return push_each(regs, slot, RegClass::Pred, value);
         }
+        SlotClass::UPredMask => return push_each(regs, slot, RegClass::UPred, value),
+        SlotClass::AllPreds => return push_each(regs, slot, RegClass::Pred, u64::MAX),
+        SlotClass::AllUPreds => return push_each(regs, slot, RegClass::UPred, u64::MAX),
     };
     if value == constant {
         return Some(());
     }
     let span = Span::new(Lane::physical(class, value as u32)?, lanes)?;
     regs.push(operand(span, slot, Some(slot.bits)));
+    Some(())
+}
+
+/// Adds the predicates of a mask.
+fn push_each(regs: &mut SmallVec<[RegOperand; 8]>, slot: &Slot, class: RegClass, mask: u64) -> Option<()> {
+    for index in (0..TRUE as u32).filter(|i| mask >> i & 1 == 1) {
+        regs.push(operand(Lane::physical(class, index)?.into(), slot, None));
+    }
     Some(())
 }
 
@@ -212,7 +218,8 @@ fn operand(span: Span, slot: &Slot, field: Option<Bits>) -> RegOperand {
 }
 
 impl Decoded {
-    /// Whether the instruction is not (fully) known: nothing may move across it.
+    /// Whether the instruction is not (fully) known: nothing may move across it. [`Decoded::flow`] says whether it may
+    /// be a branch.
     pub fn is_opaque(&self) -> bool {
         self.row.is_none()
     }
@@ -301,9 +308,7 @@ impl Decoded {
 
     /// What it does besides reading and writing operands.
     pub fn effects(&self) -> Effects {
-        let Some(row) = self.row else {
-            return Effects::OPAQUE;
-        };
+        let effects = self.row.map_or(Effects::OPAQUE, |row| row.effects);
         let flow = match self.flow() {
             Flow::Next | Flow::Reconverge { .. } => Effects::empty(),
             Flow::Branch { .. } | Flow::IndirectBranch => Effects::BRANCH,
@@ -311,11 +316,14 @@ impl Decoded {
             Flow::Return => Effects::RET,
             Flow::Exit => Effects::EXIT,
         };
-        row.effects | flow
+        effects | flow
     }
 
-    /// The control-flow role.
+    /// The control-flow role. An opaque word among the control-flow opcodes may go anywhere.
     pub fn flow(&self) -> Flow {
+        if self.may_branch {
+            return Flow::IndirectBranch;
+        }
         let Some(kind) = self.row.and_then(|row| row.flow.as_ref()) else {
             return Flow::Next;
         };

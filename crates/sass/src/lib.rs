@@ -10,6 +10,9 @@
 
 mod decode;
 mod lift;
+pub mod maxwell;
+pub mod print;
+pub mod program;
 pub mod table;
 
 pub use decode::{Access, Decoded, Decoder, Flow, RegOperand, decode};

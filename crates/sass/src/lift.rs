@@ -1,6 +1,7 @@
 //! Lifting: the code of one function becomes an IR function with blocks, labels, effects and the raw words.
 //!
-//! What the decoder does not know becomes an instruction with the effect [`Effects::OPAQUE`] and no operands. Control flow
+//! What the decoder does not know becomes an instruction with the effect [`Effects::OPAQUE`] and no operands; it ends its
+//! block, and where its opcode lies among those of control flow, it is a branch to every block. Control flow
 //! is read off branches, exits, returns and calls; reconvergence points (`BSSY`, collective `WARPSYNC`) start a block
 //! and are named as labels. Three things differ between the machine and the IR, and are resolved on the safe side:
 //!
@@ -118,6 +119,7 @@ fn padding(decoded: &[Decoded]) -> usize {
 /// Whether control surely does not go on to the next instruction.
 fn leaves(inst: &Decoded) -> bool {
     inst.effects().intersects(Effects::TERMINATOR)
+        && !inst.is_opaque()
         && inst.guard().is_none()
         && !inst.never_runs()
         && !inst.has_condition()
@@ -169,7 +171,7 @@ impl<'a> Lifter<'a> {
         let mut leaders = BTreeSet::from([0]);
         for (i, inst) in self.decoded.iter().enumerate() {
             let ends = match inst.flow() {
-                Flow::Next | Flow::CallElsewhere => false,
+                Flow::Next | Flow::CallElsewhere => inst.is_opaque(),
                 Flow::Return | Flow::Exit => true,
                 Flow::Branch { target } => {
                     leaders.extend(self.index(target));

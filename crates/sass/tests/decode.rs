@@ -100,6 +100,98 @@ fn predicate_masks_name_every_predicate() {
 }
 
 #[test]
+fn textures_pack_their_operands() {
+    // TEX.B.LL.AOFFI P0, R18, R16, R16, R4, 2D: coordinates; then handle, level and offset.
+    let tex = check(Arch::SM_80, 0x0190_1f12_2800_0004_1010_7361, "TEX", "R16:2 R4:3", "R16:2 R18:2 P0");
+    assert_eq!(tex.category(), Some(Category::Texture));
+    assert_eq!(tex.accesses().next().expect("an access").mem.space, Space::Texture);
+    // TEX.SCR.B.LL RZ, R10, R12, R10, 2D, 0x9: the four operands in two halves, two components.
+    check(Arch::SM_80, 0x019e_09ff_3800_000a_0c0a_7361, "TEX.SCR", "R12:2 R10:2", "R10:2");
+    // TLD.SCR.B.LZ R16, R14, R6, R8, 1D: two operands, one in each.
+    check(Arch::SM_80, 0x009e_0f10_1800_0008_060e_7367, "TLD.SCR", "R6 R8", "R14:2 R16:2");
+    // @!P1 TEX.LL.AOFFI R6, R8, R4, R10, UR6, 2D: nvdisasm shows one register of R10 and R6.
+    check(Arch::SM_100, 0x089e_0f06_29ff_060a_0408_9f60, "TEX", "R4:2 R10:2 UR6:2", "R8:2 R6:2");
+    // SULD.D.BA.3D.128 R4, [R12], R19 and SUST.D.BA.2D.128 [R20], R4, R15.
+    check(Arch::SM_80, 0x001e_ad13_a000_0000_0c04_799a, "SULD.D", "R12:3 R19", "R4:4");
+    let store = check(Arch::SM_80, 0x0010_ad0f_6800_0004_1400_799e, "SUST.D", "R20:2 R4:4 R15", "");
+    let access = store.accesses().next().expect("an access");
+    assert!(access.is_write && access.mem.space == Space::Surface);
+}
+
+#[test]
+fn blackwell_forms() {
+    // UTMALDG.2D.GATHER4 [UR8], [UR4]; STL [UR4], R0; FFMA2 R22, R32.F32, R22.F32x2, R46.F32x2.
+    check(Arch::SM_100, 0x0810_8000_0000_0008_0400_75b4, "UTMALDG", "UR8:7 UR4:2", "");
+    check(Arch::SM_100, 0x0810_0804_0000_0000_ff00_7987, "STL", "R0 UR4", "");
+    check(Arch::SM_100, 0x0004_002e_0000_0016_2016_7249, "FFMA2", "R32 R22:2 R46:2", "R22:2");
+    // UTCHMMA.2CTA reads a lane mask of eight registers, here none.
+    check(Arch::SM_100, 0x0820_000d_00ff_1c14_1200_75ea, "UTCHMMA", "UR18:2 UR20:2 UR13 UR28:2 UP0", "");
+    // @UP0 S2UR: what runs on the uniform datapath has uniform guards.
+    for (arch, word) in
+        [(Arch::SM_80, 0x2500_0000_0000_0016_19c3_u128), (Arch::SM_100, 0x8800_0000_0000_0008_09c3)]
+    {
+        let guard = decode(word, arch, 0).guard().expect("guarded");
+        assert_eq!(guard.lane.class(), RegClass::UPred, "{arch}");
+    }
+}
+
+#[test]
+fn masks_outside_the_word_name_every_predicate() {
+    // P2R R8, PR, R20, R32 reads them all; R2P PR, R20, R32 may write each, so it reads what it keeps.
+    check(Arch::SM_70, 0x20_1408_7203, "P2R", "R20 R32 P0 P1 P2 P3 P4 P5 P6", "R8");
+    let r2p = decode(0x20_1408_7204, Arch::SM_70, 0);
+    assert_eq!((r2p.writes().count(), r2p.reads().count()), (7, 9));
+}
+
+/// Bits 0..12 of every control-flow instruction that nvdisasm accepts when it is given every opcode.
+const BRANCHES: [(u16, &[u128]); 4] = [
+    (70, &[0x943, 0x944, 0x947, 0x949, 0x94a, 0x94c, 0x94d, 0x94f, 0x950, 0x95b, 0x343, 0x344, 0xb43, 0xb4a]),
+    (
+        75,
+        &[
+            0x943, 0x944, 0x947, 0x949, 0x94a, 0x94c, 0x94d, 0x94f, 0x950, 0x958, 0x959, 0x95b, 0x343, 0x344,
+            0xb43, 0xb4a,
+        ],
+    ),
+    (
+        80,
+        &[
+            0x943, 0x944, 0x947, 0x949, 0x94a, 0x94c, 0x94d, 0x950, 0x958, 0x959, 0x95b, 0x343, 0x344, 0xb43,
+            0xb4a, 0x547, 0x54a, 0x74a,
+        ],
+    ),
+    (
+        100,
+        &[
+            0x943, 0x944, 0x947, 0x949, 0x94a, 0x94c, 0x94d, 0x950, 0x958, 0x959, 0x95b, 0x343, 0x344, 0x547,
+            0x54a,
+        ],
+    ),
+];
+
+#[test]
+fn no_branch_is_unknown() {
+    for arch in Arch::all().filter(|&arch| Decoder::new(arch).has_table()) {
+        let number = arch.number().expect("a number");
+        let (_, opcodes) = BRANCHES.iter().rev().find(|(least, _)| number >= *least).expect("a row");
+        for opcode in *opcodes {
+            let inst = decode(opcode | 0x7000, arch, 0);
+            assert!(!inst.is_opaque(), "{arch} {opcode:#x}");
+            let leaves = Effects::TERMINATOR | Effects::CALL;
+            assert!(inst.effects().intersects(leaves), "{arch} {:?}", inst.mnemonic());
+        }
+    }
+}
+
+#[test]
+fn an_unknown_word_among_the_branches_may_branch() {
+    let unknown = decode(0xf4a, Arch::SM_80, 0);
+    assert!(unknown.is_opaque());
+    assert_eq!(unknown.flow(), Flow::IndirectBranch);
+    assert_eq!(unknown.effects(), Effects::OPAQUE | Effects::BRANCH);
+}
+
+#[test]
 fn families_read_the_same_opcode_differently() {
     // 0x235: HFMA2.MMA on Ampere, IADD.64 on sm_120.
     let word = 0x078e_0200_0000_0012_0412_7235;

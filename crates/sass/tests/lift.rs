@@ -94,6 +94,30 @@ fn targets_outside_the_code_are_not_lost() {
 }
 
 #[test]
+fn what_is_unknown_ends_its_block() {
+    const UNKNOWN: u128 = 0xfff;
+    let lifted = lift_words(&[FADD, UNKNOWN, FADD, EXIT], &[]).expect("lifts");
+    verify::verify(&lifted.function).expect("a sound function");
+    assert_eq!((lifted.opaque, lifted.function.block_count()), (1, 2));
+    assert_eq!(succs(&lifted, 0), [1]);
+}
+
+#[test]
+fn what_may_be_a_branch_goes_anywhere() {
+    const UNKNOWN_BRANCH: u128 = 0xf4a;
+    // The target of the last branch is a block that only the unknown word may reach otherwise.
+    let words = [FADD, UNKNOWN_BRANCH, FADD, EXIT, FADD, bra(7, -2)];
+    let lifted = lift_words(&words, &[]).expect("lifts");
+    verify::verify(&lifted.function).expect("a sound function");
+    let all: Vec<u32> = (0..lifted.function.block_count() as u32).collect();
+    assert_eq!(succs(&lifted, 0), all);
+    // Padding behind it may be reached.
+    let at_the_end = lift_words(&[FADD, UNKNOWN_BRANCH, NOP, NOP], &[]).expect("lifts");
+    verify::verify(&at_the_end.function).expect("a sound function");
+    assert_eq!(at_the_end.padding, 1);
+}
+
+#[test]
 fn errors_name_the_function() {
     let code = |bytes| Code { name: "f", arch: Arch::SM_80, bytes, indirect: &[] };
     let error = lift(&code(&[0; 17])).expect_err("ragged");

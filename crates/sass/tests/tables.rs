@@ -52,6 +52,21 @@ fn broken_tables_name_the_place() {
         Break { file: "lanes", from: "ldst,73..76,5,", to: "ldst,73..76,8,", says: "does not fit" },
         Break { file: "lanes", from: "*,4v+4", to: "*,40v+4", says: "lanes at value" },
         Break { file: "orders", from: ",weak,", to: ",meek,", says: "no memory order" },
+        Break { file: "lanes", from: "1?????", to: "1?????0", says: "does not fit" },
+        Break {
+            file: "volta",
+            from: "tex_lod+if76+if78|hi",
+            to: "tex_lod+if76+if78|up",
+            says: "neither `hi`",
+        },
+        Break { file: "volta", from: "1+tex_lod+if76", to: "1+tex_lod+if760", says: "no lane rule `if760`" },
+        Break {
+            file: "volta",
+            from: "<@R24:addr <R32:atom,",
+            to: "<@R24:addr <@R32 <@R64,",
+            says: "no third address",
+        },
+        Break { file: "families", from: "0x140..0x160", to: "140..160", says: "no range of opcodes" },
         Break { file: "families", from: "turing,75", to: "turing,70", says: "two families" },
         Break { file: "families", from: "turing,75", to: "turin,75", says: "no table" },
     ];

@@ -68,14 +68,22 @@ impl fmt::Display for Bits {
     }
 }
 
-/// Up to eight bits gathered from one or more ranges, the first range lowest.
+/// Up to ten bits gathered from one or more ranges, the first range lowest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Gathered(Box<[Bits]>);
 
 impl Gathered {
+    /// More bits would make the tables of their values large.
+    const MOST: u32 = 10;
+
+    /// How many bits.
+    pub fn bits(&self) -> u32 {
+        self.0.iter().map(|bits| u32::from(bits.len)).sum()
+    }
+
     /// How many different values there are.
     pub fn values(&self) -> usize {
-        1 << self.0.iter().map(|bits| u32::from(bits.len)).sum::<u32>()
+        1 << self.bits()
     }
 
     #[inline]
@@ -97,8 +105,8 @@ impl FromStr for Gathered {
     fn from_str(text: &str) -> Result<Gathered, String> {
         let parts: Vec<Bits> = text.split('+').map(str::parse).collect::<Result<_, _>>()?;
         match parts.iter().map(|bits| u32::from(bits.len)).sum::<u32>() {
-            0..=8 => Ok(Gathered(parts.into())),
-            n => Err(format!("`{text}` has {n} bits, at most 8 are allowed")),
+            0..=Self::MOST => Ok(Gathered(parts.into())),
+            n => Err(format!("`{text}` has {n} bits, at most {} are allowed", Self::MOST)),
         }
     }
 }
@@ -121,7 +129,7 @@ mod tests {
         for bad in ["", "x", "5..5", "7..3", "120..130", "0..65", "128"] {
             assert!(bad.parse::<Bits>().is_err(), "{bad}");
         }
-        assert!("0..5+8..12".parse::<Gathered>().is_err(), "nine bits");
+        assert!("0..5+8..14".parse::<Gathered>().is_err(), "eleven bits");
     }
 
     #[test]

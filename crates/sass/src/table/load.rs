@@ -2,6 +2,7 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
@@ -60,12 +61,19 @@ impl Sources<'_> {
 #[derive(Debug)]
 pub(crate) struct FamilyTable {
     pub name: String,
+    /// Bits 0..9 of every control-flow instruction.
+    control: Range<u16>,
     rows: Vec<Row>,
     /// Rows of opcode `i` are `rows[first[i]..first[i + 1]]`.
     first: Vec<u16>,
 }
 
 impl FamilyTable {
+    /// Whether an opcode lies where the control-flow instructions are, known or not.
+    pub fn is_control(&self, opcode: usize) -> bool {
+        self.control.contains(&(opcode as u16 & 0x1ff))
+    }
+
     /// The rows of an opcode, in the order to try them.
     #[inline]
     pub fn rows(&self, opcode: usize) -> &[Row] {
@@ -123,20 +131,33 @@ impl Tables {
             if family.uniform_bits > 8 {
                 return Err(error("a uniform register has at most 8 bits".into()));
             }
-            families.push(family_table(&family, &inherited, &forms, (&rules, &orders))?);
+            let control = opcode_range(&family.control)
+                .ok_or_else(|| error(format!("`{}` is no range of opcodes", family.control)))?;
+            families.push(family_table(&family, control, &inherited, (&forms, &rules, &orders))?);
         }
         Ok(Tables { families, by_sm })
     }
 }
 
+/// `0x140..0x160`.
+fn opcode_range(text: &str) -> Option<Range<u16>> {
+    let hex = |text: &str| u16::from_str_radix(text.strip_prefix("0x")?, 16).ok();
+    let (lo, hi) = text.split_once("..")?;
+    Some(hex(lo)?..hex(hi)?)
+}
+
 fn family_table(
     family: &FamilyRow,
+    control: Range<u16>,
     texts: &BTreeMap<u16, Vec<(&str, u64, OpcodeRow)>>,
-    forms: &HashMap<u16, Form>,
-    (rules, orders): (&Rules, &Orders),
+    (forms, rules, orders): (&HashMap<u16, Form>, &Rules, &Orders),
 ) -> Result<FamilyTable, TableError> {
-    let mut table =
-        FamilyTable { name: family.family.clone(), rows: Vec::new(), first: Vec::with_capacity(OPCODES + 1) };
+    let mut table = FamilyTable {
+        name: family.family.clone(),
+        control,
+        rows: Vec::new(),
+        first: Vec::with_capacity(OPCODES + 1),
+    };
     for opcode in 0..OPCODES as u16 {
         table.first.push(table.rows.len() as u16);
         for (name, line, row) in texts.get(&opcode).into_iter().flatten() {
@@ -162,6 +183,7 @@ struct FamilyRow {
     family: String,
     sm: String,
     uniform_bits: u8,
+    control: String,
     #[serde(rename = "source")]
     _source: String,
 }
@@ -291,6 +313,9 @@ impl OpcodeRow {
             Some(access) if usize::from(access) >= row.mem.len() => {
                 Err("an address register without a memory access".into())
             }
+            Some(access) if (0..=access).any(|i| row.address_registers(i) > 2) => {
+                Err("an access has a base and an index, no third address register".into())
+            }
             _ => Ok(Some(row)),
         }
     }
@@ -309,7 +334,7 @@ fn forms(text: &str) -> Result<HashMap<u16, Form>, TableError> {
 /// Rules under construction: the field's text, the field, and what each of its values means.
 type Building<T> = BTreeMap<String, (String, Gathered, Box<[Option<T>]>)>;
 
-/// Enters one row of a rule table: `value` lists field values, `*` stands for every one not yet given.
+/// Enters one row of a rule table: `value` lists field values; a [`Pattern`] stands for those not yet given.
 fn enter<T>(
     building: &mut Building<T>,
     (rule, field, value): (&str, &str, &str),
@@ -326,9 +351,9 @@ fn enter<T>(
     if entry.0 != field {
         return Err(format!("rule `{rule}` has two fields"));
     }
-    if value == "*" {
+    if let Some(pattern) = Pattern::parse(value, &entry.1) {
         for (i, slot) in entry.2.iter_mut().enumerate() {
-            if slot.is_none() {
+            if slot.is_none() && pattern.holds(i) {
                 *slot = Some(meaning(i)?);
             }
         }
@@ -345,6 +370,29 @@ fn enter<T>(
         *slot = Some(meaning(index.unwrap_or_default())?);
     }
     Ok(())
+}
+
+/// A value with bits that do not matter: `1?0`, highest bit first, or `*`.
+struct Pattern {
+    mask: usize,
+    bits: usize,
+}
+
+impl Pattern {
+    fn parse(text: &str, field: &Gathered) -> Option<Pattern> {
+        if text == "*" {
+            return Some(Pattern { mask: 0, bits: 0 });
+        }
+        let fits = text.contains('?') && text.len() == field.bits() as usize;
+        (fits && text.bytes().all(|c| b"01?".contains(&c))).then(|| {
+            let fold = |of: fn(u8) -> bool| text.bytes().fold(0, |n, c| n << 1 | usize::from(of(c)));
+            Pattern { mask: fold(|c| c != b'?'), bits: fold(|c| c == b'1') }
+        })
+    }
+
+    fn holds(&self, value: usize) -> bool {
+        value & self.mask == self.bits
+    }
 }
 
 fn rules(text: &str) -> Result<Rules, TableError> {

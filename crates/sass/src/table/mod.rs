@@ -2,7 +2,7 @@
 //!
 //! | file | what a row says |
 //! |---|---|
-//! | `families.csv` | which architectures share a table, and how many bits name a uniform register |
+//! | `families.csv` | which architectures share a table, how many bits name a uniform register, where control flow is |
 //! | `forms.csv` | where the sources of an arithmetic instruction sit, per value of bits 9..12 |
 //! | `lanes.csv` | how a modifier field decides how many registers an operand spans |
 //! | `orders.csv` | how a memory-order field reads: weak, constant or strong |
@@ -13,10 +13,14 @@
 //! * direction: `>` written, `<` read, `<>` both; then `@` when the register is part of the first memory access's
 //!   address, `@@` of the second;
 //! * class and lowest bit: `R` general, `UR` uniform, `P` predicate, `UP` uniform predicate, `B` convergence barrier,
-//!   `PM` a mask of predicates, `UPC` a uniform predicate whose field counts down from 7; `/n` after the bit overrides the
-//!   width of the field; or a form letter `a`, `b`, `c`, `x` that `forms.csv` resolves;
+//!   `PM` and `UPM` a mask of predicates, `PA` and `UPA` every predicate (a mask that is not in the word), `UPC` a uniform predicate
+//!   whose field counts down from 7; `/n` after the bit overrides the width of the field; or a form letter `a`, `b`, `c`, `x` that `forms.csv` resolves;
 //! * `:n` lanes, or `:rule` of `lanes.csv`; one lane when left out. A rule may give zero lanes: the operand is not
-//!   there. A value that no row of the rule lists makes the instruction opaque.
+//!   there. A value that no row of the rule lists makes the instruction opaque. `:1+rule+rule` adds up, to one at least; `|hi` and `|lo`
+//!   behind it take the first half of the sum, rounded up, and the second.
+//!
+//! A word that no row describes is opaque. If its opcode is in the family's `control` range, it is taken for a branch to
+//! an unknown place.
 //!
 //! `when` restricts a row to words with these field values (`91=1 73..76=4|5`); rows of one opcode are tried in order.
 
@@ -29,4 +33,4 @@ pub use error::TableError;
 pub use field::Bits;
 pub use load::Sources;
 pub(crate) use load::{FamilyTable, Tables};
-pub(crate) use spec::{Direction, FlowKind, Lanes, MemKind, Row, Slot, SlotClass, Width};
+pub(crate) use spec::{Direction, FlowKind, MemKind, Row, Slot, SlotClass, Width};

@@ -29,6 +29,12 @@ pub(crate) enum SlotClass {
     Barrier,
     /// One bit per predicate.
     PredMask,
+    /// One bit per uniform predicate.
+    UPredMask,
+    /// Every predicate: a mask that is not in the word.
+    AllPreds,
+    /// Every uniform predicate.
+    AllUPreds,
     /// A constant-bank source, whose bank may come from a uniform register pair.
     ConstBank,
 }
@@ -98,6 +104,42 @@ pub(crate) type Orders = HashMap<String, Arc<OrderRule>>;
 pub(crate) enum Lanes {
     Fixed(u8),
     By(Arc<Rule>),
+    /// Operands packed one behind the other; each rule counts some of them. Where there is none, compilers name the
+    /// zero register, and any other register counts as read.
+    Sum {
+        fixed: u8,
+        rules: Box<[Arc<Rule>]>,
+        part: Part,
+    },
+}
+
+/// The part of a packed list of operands that a slot holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    All,
+    /// The first half, the larger one when the number is odd.
+    FirstHalf,
+    SecondHalf,
+}
+
+impl Lanes {
+    /// The number in `word`; `None` when a field has a value that is not listed.
+    #[inline]
+    pub fn get(&self, word: u128) -> Option<u8> {
+        match self {
+            Lanes::Fixed(n) => Some(*n),
+            Lanes::By(rule) => rule.lanes(word),
+            Lanes::Sum { fixed, rules, part } => {
+                let total = rules.iter().try_fold(*fixed, |sum, rule| sum.checked_add(rule.lanes(word)?))?;
+                let lanes = match part {
+                    Part::All => total,
+                    Part::FirstHalf => total.div_ceil(2),
+                    Part::SecondHalf => total / 2,
+                };
+                Some(lanes.max(1))
+            }
+        }
+    }
 }
 
 /// One register field of a row.
@@ -196,6 +238,13 @@ pub(crate) struct Row {
     pub category: Category,
 }
 
+impl Row {
+    /// How many registers make up the address of an access.
+    pub fn address_registers(&self, access: u8) -> usize {
+        self.slots.iter().filter(|slot| slot.address == Some(access)).count()
+    }
+}
+
 /// The sources of an arithmetic form: what `a`, `b`, `c` and `x` stand for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Form(pub HashMap<char, String>);
@@ -285,11 +334,14 @@ fn slot(token: &str, context: &Context<'_>) -> Result<Parsed, String> {
         "UPC" => (SlotClass::UPredDown, 3),
         "B" => (SlotClass::Barrier, 4),
         "PM" => (SlotClass::PredMask, 7),
+        "UPM" => (SlotClass::UPredMask, 7),
+        "PA" => (SlotClass::AllPreds, 7),
+        "UPA" => (SlotClass::AllUPreds, 7),
         "K" => (SlotClass::ConstBank, context.uniform_bits),
         _ => return Err(bad("no such register class")),
     };
     if len == 0 {
-        let optional = class == SlotClass::ConstBank || matches!(lanes, Lanes::By(_));
+        let optional = class == SlotClass::ConstBank || !matches!(lanes, Lanes::Fixed(_));
         return Ok(if optional { Parsed::Nothing } else { Parsed::NoSuchFile });
     }
     let bit = bit.parse().map_err(|_| bad("no bit number"))?;
@@ -307,7 +359,24 @@ fn lanes_of(text: &str, rules: &Rules) -> Result<Lanes, String> {
     if let Ok(n) = text.parse::<u8>() {
         return if n == 0 { Err("zero lanes".into()) } else { Ok(Lanes::Fixed(n)) };
     }
-    rules.get(text).map(|rule| Lanes::By(rule.clone())).ok_or_else(|| format!("no lane rule `{text}`"))
+    let rule = |name: &str| rules.get(name).cloned().ok_or_else(|| format!("no lane rule `{name}`"));
+    let (terms, part) = match text.split_once('|') {
+        None => (text, Part::All),
+        Some((terms, "hi")) => (terms, Part::FirstHalf),
+        Some((terms, "lo")) => (terms, Part::SecondHalf),
+        Some((_, other)) => return Err(format!("`{other}` is neither `hi` nor `lo`")),
+    };
+    if part == Part::All && !terms.contains('+') {
+        return rule(terms).map(Lanes::By);
+    }
+    let (mut fixed, mut rules) = (0u8, Vec::new());
+    for term in terms.split('+') {
+        match term.parse::<u8>() {
+            Ok(n) => fixed = fixed.checked_add(n).ok_or("too many lanes")?,
+            Err(_) => rules.push(rule(term)?),
+        }
+    }
+    Ok(Lanes::Sum { fixed, rules: rules.into(), part })
 }
 
 /// `load global ldst 40..64 order80`: kind, space, bytes (number, rule or `?`), offset field (or `-`), then the rule of

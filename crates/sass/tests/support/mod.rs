@@ -1,10 +1,14 @@
-//! Compiles our kernels with the real tools and reads what nvdisasm prints about the result.
+//! Compiles our kernels with the real tools.
 
-use std::collections::{BTreeMap, BTreeSet};
+pub mod claim;
+
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
+
+use sassafras_testkit::tools::{run, sm_number};
 
 /// Targets by the release that knows them.
 pub const TARGETS: [(&str, &str, &[&str]); 2] = [
@@ -16,46 +20,10 @@ pub const TARGETS: [(&str, &str, &[&str]); 2] = [
     ),
 ];
 
-fn files_named(name: &str, folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
-        let entry = entry.expect("readable entry");
-        if entry.file_type().expect("known type").is_dir() {
-            files_named(name, &entry.path(), found);
-        } else if entry.file_name() == name {
-            found.push(entry.path());
-        }
-    }
-}
-
-/// The tool called `name` whose `--version` names a release starting with `release`, if it is installed.
-pub fn find_tool(name: &str, release: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("SASSAFRAS_TOOLS")
-        .expect("SASSAFRAS_TOOLS is not set: run `cargo xtask test`, which fetches the tools and sets it");
-    let mut found = Vec::new();
-    files_named(name, Path::new(&root), &mut found);
-    let wanted = format!("release {release}");
-    found.into_iter().find(|path| {
-        String::from_utf8_lossy(&run(Command::new(path).arg("--version")).stdout).contains(&wanted)
-    })
-}
-
-/// The same, where the tests cannot do without.
-pub fn tool(name: &str, release: &str) -> PathBuf {
-    find_tool(name, release)
-        .unwrap_or_else(|| panic!("no {name} {release}x below SASSAFRAS_TOOLS: run `cargo xtask test`"))
-}
-
-pub fn run(command: &mut Command) -> Output {
-    command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"))
-}
-
 /// Whether a snippet's target list admits `arch`.
 fn admits(targets: &str, arch: &str) -> bool {
     match targets.parse::<u32>() {
-        Ok(least) => {
-            let number = arch.trim_end_matches('a').parse::<u32>().expect("a number");
-            number >= least
-        }
+        Ok(least) => sm_number(arch) >= least,
         Err(_) => targets.split(',').any(|t| t == arch),
     }
 }
@@ -154,132 +122,4 @@ pub fn compile(ptxas: &Path, arch: &str, ptx: &str, options: &[&str], folder: &P
         .arg(&cubin));
     assert!(out.status.success(), "sm_{arch}: {}", String::from_utf8_lossy(&out.stderr));
     cubin
-}
-
-/// One instruction of a listing.
-pub struct Line {
-    pub section: String,
-    pub address: u64,
-    pub word: u128,
-    pub text: String,
-    /// Registers read and written, by name.
-    pub reads: BTreeSet<String>,
-    pub writes: BTreeSet<String>,
-    /// The registers that the listing has a column for.
-    pub columns: BTreeSet<String>,
-}
-
-/// A listing made with `-c -hex -plr -lrm narrow`, and where its labels stand.
-#[derive(Default)]
-pub struct Listing {
-    pub lines: Vec<Line>,
-    /// `(section, label)` to the byte address.
-    pub labels: BTreeMap<(String, String), u64>,
-}
-
-/// Disassembles with register sets.
-pub fn disassemble(nvdisasm: &Path, cubin: &Path) -> Listing {
-    let out = run(Command::new(nvdisasm).args(["-c", "-hex", "-plr", "-lrm", "narrow"]).arg(cubin));
-    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-    listing(&String::from_utf8_lossy(&out.stdout))
-}
-
-fn hex(line: &str) -> Option<u64> {
-    let (_, tail) = line.split_once("/* 0x")?;
-    u64::from_str_radix(tail.split_once(" */")?.0, 16).ok()
-}
-
-/// Reads a listing.
-pub fn listing(text: &str) -> Listing {
-    let mut out = Listing::default();
-    let mut section = String::new();
-    let mut header: Vec<&str> = Vec::new();
-    let mut columns: Vec<(usize, String)> = Vec::new();
-    let mut pending: Option<(u64, String, u64)> = None;
-    let mut waiting: Vec<String> = Vec::new();
-    for line in text.lines() {
-        if let Some(rest) = line.strip_prefix("//----") {
-            section = rest.trim_matches(['-', ' ']).to_owned();
-            (header, columns, pending) = (Vec::new(), Vec::new(), None);
-            waiting.clear();
-            continue;
-        }
-        let (code, table) = match line.rfind("// |").or_else(|| line.rfind("// +")) {
-            Some(at) => (&line[..at], Some(&line[at + 3..])),
-            None => (line, None),
-        };
-        if let Some(table) = table.filter(|_| columns.is_empty()) {
-            if table.starts_with("+-") && !header.is_empty() {
-                columns = columns_of(&header);
-            } else if table.starts_with('|') {
-                header.push(table);
-            }
-            continue;
-        }
-        let trimmed = code.trim();
-        if let Some(label) = trimmed.strip_suffix(':') {
-            waiting.push(label.to_owned());
-        }
-        match (trimmed.strip_prefix("/*"), pending.take()) {
-            (Some(_), Some((address, text, low))) if trimmed.starts_with("/* 0x") => {
-                let high = hex(trimmed).expect("the high half");
-                let cells = table.unwrap_or("").as_bytes();
-                let marked = |marks: &[u8]| {
-                    let at =
-                        |column: &&(usize, String)| cells.get(column.0).is_some_and(|c| marks.contains(c));
-                    columns.iter().filter(at).map(|(_, n)| n.clone()).collect()
-                };
-                out.lines.push(Line {
-                    section: section.clone(),
-                    address,
-                    word: u128::from(low) | u128::from(high) << 64,
-                    text,
-                    reads: marked(b"vx"),
-                    writes: marked(b"^x"),
-                    columns: columns.iter().map(|(_, n)| n.clone()).collect(),
-                });
-            }
-            (Some(rest), _) => {
-                let Some((address, rest)) = rest.split_once("*/") else {
-                    continue;
-                };
-                let (Ok(address), Some(low)) = (u64::from_str_radix(address, 16), hex(rest)) else {
-                    continue;
-                };
-                let text = rest.split("/*").next().unwrap_or_default();
-                let text = text.trim().trim_end_matches([';', ' ']).to_owned();
-                for label in waiting.drain(..) {
-                    out.labels.insert((section.clone(), label), address);
-                }
-                pending = Some((address, text, low));
-            }
-            _ => {}
-        }
-    }
-    out
-}
-
-/// Where each register's column is: `(byte position, name)`. The digits of a number stand above each other.
-fn columns_of(header: &[&str]) -> Vec<(usize, String)> {
-    let bars: Vec<usize> = header[0].match_indices('|').map(|(i, _)| i).collect();
-    let mut out = Vec::new();
-    for pair in bars.windows(2) {
-        let prefix = match header[0][pair[0] + 1..pair[1]].trim() {
-            "GPR" => "R",
-            "PRED" => "P",
-            "UGPR" => "UR",
-            "UPRED" => "UP",
-            other => panic!("unknown register file {other}"),
-        };
-        let units = header.last().expect("a header");
-        let first = pair[0] + units[pair[0]..].find('#').expect("a counter") + 1;
-        for at in first..pair[1] {
-            let number: String =
-                header[1..].iter().map(|row| &row[at..at + 1]).collect::<String>().trim().to_owned();
-            if let Ok(n) = number.parse::<u32>() {
-                out.push((at, format!("{prefix}{n}")));
-            }
-        }
-    }
-    out
 }
