@@ -1,61 +1,186 @@
-//! Reading what the user named.
+//! Reading what the user named, and recognising it by its content.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use anyhow::{Context, Result, bail};
+use sassafras_cubin::{Container, ContainerKind};
 use sassafras_ir::{Function, Module, text, verify};
+use sassafras_machine::Arch;
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 
 /// The built-in sample.
 const SAMPLE: &str = include_str!("../samples/sgemm.sir");
 
-/// A parsed file with its name for messages.
-pub struct Input {
+/// What is worked on: all of it without options.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Selection {
+    /// Only this kernel or function; may be given several times
+    #[arg(long = "kernel", value_name = "NAME")]
+    pub kernels: Vec<String>,
+    /// Only code for this architecture; may be given several times
+    #[arg(long = "arch", value_name = "SM", value_parser = str::parse::<Arch>)]
+    pub archs: Vec<Arch>,
+}
+
+impl Selection {
+    /// Whether a function or section of this name is wanted.
+    pub fn takes_name(&self, name: &str) -> bool {
+        self.kernels.is_empty() || self.kernels.iter().any(|kernel| kernel == name)
+    }
+
+    /// Whether code for this architecture is wanted.
+    pub fn takes_arch(&self, arch: &str) -> bool {
+        self.archs.is_empty() || self.archs.iter().any(|wanted| wanted.to_string() == arch)
+    }
+
+    /// Every name and architecture asked for has to be among those found, `(name, architecture)`. Says where a name is
+    /// taken more than once.
+    pub fn check<'n>(&self, file: &str, found: impl Iterator<Item = (&'n str, &'n str)>) -> Result<()> {
+        let mut counts: BTreeMap<(&str, &str), u32> = BTreeMap::new();
+        for pair in found {
+            *counts.entry(pair).or_default() += 1;
+        }
+        let listed = |names: Vec<&str>| {
+            let more = names.len().saturating_sub(20);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("{}{more}", names.into_iter().take(20).collect::<Vec<_>>().join(", "))
+        };
+        let distinct = |pick: fn(&(&'n str, &'n str)) -> &'n str| {
+            let mut names: Vec<&str> = counts.keys().map(pick).collect();
+            names.sort_unstable();
+            names.dedup();
+            names
+        };
+        for arch in &self.archs {
+            if !counts.keys().any(|(_, found)| *found == arch.to_string()) {
+                let known = listed(distinct(|(_, arch)| arch));
+                bail!("{file}: no code for {arch}; there is code for: {known}");
+            }
+        }
+        for name in &self.kernels {
+            let here = counts.iter().filter(|((found, arch), _)| found == name && self.takes_arch(arch));
+            let most = here.map(|(_, count)| *count).max();
+            match most {
+                None => {
+                    let known = listed(distinct(|(name, _)| name));
+                    bail!("{file}: no function is called `{name}`; there are: {known}");
+                }
+                Some(1) => {}
+                Some(several) => {
+                    say(&format!("note: {file}: {several} functions are called `{name}`; all are taken"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A file that was read.
+pub enum Input {
+    /// The text IR.
+    Text(Text),
+    /// A cubin or something that holds cubins.
+    Binary(Binary),
+}
+
+/// A parsed text-IR file with its name for messages.
+pub struct Text {
     /// How messages call it.
     pub name: String,
     /// What it holds.
     pub module: Module,
 }
 
-impl Input {
-    /// The sample.
-    pub fn sample() -> Result<Input> {
-        parse("built-in sample", SAMPLE)
-    }
+/// The bytes of a file that holds device code, with its name for messages.
+pub struct Binary {
+    /// How messages call it.
+    pub name: String,
+    /// Its contents.
+    pub bytes: Vec<u8>,
+}
 
-    /// Reads a text-IR file; `-` is standard input.
+impl Input {
+    /// Reads a file; `-` is standard input.
     pub fn read(path: &Path) -> Result<Input> {
         let (name, bytes) = read_bytes(path)?;
-        let source = match String::from_utf8(bytes) {
-            Ok(source) => source,
+        if is_binary(&bytes) {
+            return Ok(Input::Binary(Binary { name, bytes }));
+        }
+        if bytes.is_empty() {
+            bail!("{name}: the file is empty; expected {EXPECTED}");
+        }
+        if bytes.starts_with(b"\xef\xbb\xbf") {
+            bail!("{name}: offset 0: starts with a byte-order mark; save the text IR as UTF-8 without one");
+        }
+        match String::from_utf8(bytes) {
+            Ok(source) => Ok(Input::Text(Text::parse(&name, &source)?)),
             Err(error) => {
                 let offset = error.utf8_error().valid_up_to();
-                match recognise(error.as_bytes()) {
-                    Some(kind) => bail!("{name}: this is {kind}; only the text IR is read so far"),
-                    None => bail!("{name}: offset {offset}: not text; expected the text IR"),
-                }
+                bail!("{name}: offset {offset}: not text and no known format; expected {EXPECTED}")
             }
-        };
-        parse(&name, &source)
+        }
+    }
+}
+
+const EXPECTED: &str = "the text IR, a cubin, a fatbinary, or an ELF file or archive that holds one";
+
+impl Text {
+    /// The sample.
+    pub fn sample() -> Result<Text> {
+        Text::parse("built-in sample", SAMPLE)
+    }
+
+    fn parse(name: &str, source: &str) -> Result<Text> {
+        if source.trim_start().starts_with(".version") || source.contains("\n.version") {
+            bail!("{name}: this is PTX, which is not read yet; compile it to a cubin with ptxas");
+        }
+        let module = text::parse(source)
+            .map_err(|error| Failure::Shown(error.render(name, source, std::io::stderr().is_terminal())))?;
+        for f in &module.functions {
+            if let Err(broken) = verify::verify(f) {
+                let list: Vec<String> = broken.iter().take(20).map(|v| format!("  {v}")).collect();
+                let more = broken.len().saturating_sub(20);
+                let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
+                let list = list.join("\n");
+                let message = format!("{name}: function `{}` is not well formed\n{list}{more}", f.name);
+                return Err(Failure::Wrong(message).into());
+            }
+        }
+        if module.functions.is_empty() {
+            bail!("{name}: line 1: expected `func`, found the end of the text");
+        }
+        Ok(Text { name: name.to_owned(), module })
+    }
+
+    /// Every name and architecture asked for has to be there.
+    pub fn check(&self, selection: &Selection) -> Result<()> {
+        let functions = self.module.functions.iter();
+        selection.check(&self.name, functions.map(|f| (f.name.as_str(), f.arch.as_str())))
     }
 
     /// The functions that the user asked for; an unknown name is an error.
-    pub fn functions<'a>(&'a self, wanted: &'a [String]) -> Result<Vec<&'a Function>> {
-        self.check_names(wanted)?;
+    pub fn functions(&self, selection: &Selection) -> Result<Vec<&Function>> {
+        self.check(selection)?;
         let all = self.module.functions.iter();
-        Ok(all.filter(|f| wanted.is_empty() || wanted.contains(&f.name)).collect())
+        Ok(all.filter(|f| selection.takes_name(&f.name) && selection.takes_arch(&f.arch)).collect())
     }
+}
 
-    /// Every name must be a function's.
-    pub fn check_names(&self, wanted: &[String]) -> Result<()> {
-        for name in wanted {
-            if !self.module.functions.iter().any(|f| f.name == *name) {
-                let known: Vec<&str> =
-                    self.module.functions.iter().map(|f| f.name.as_str()).take(20).collect();
-                bail!("{}: no function is called `{name}`; there are: {}", self.name, known.join(", "));
-            }
-        }
-        Ok(())
+impl Binary {
+    /// Finds the images.
+    pub fn container(&self) -> Result<Container<'_>> {
+        Container::parse(&self.bytes).with_context(|| self.name.clone())
+    }
+}
+
+/// What a kind of file is called.
+pub fn kind_name(kind: ContainerKind) -> &'static str {
+    match kind {
+        ContainerKind::Cubin => "cubin",
+        ContainerKind::Fatbinary => "fatbinary",
+        ContainerKind::Host => "host file",
+        ContainerKind::Archive => "archive",
     }
 }
 
@@ -71,36 +196,8 @@ pub fn read_bytes(path: &Path) -> Result<(String, Vec<u8>)> {
     Ok((name, bytes))
 }
 
-fn parse(name: &str, source: &str) -> Result<Input> {
-    if source.trim_start().starts_with(".version") || source.contains("\n.version") {
-        bail!("{name}: this is PTX; only the text IR is read so far");
-    }
-    let module = text::parse(source)
-        .map_err(|error| Failure::Shown(error.render(name, source, std::io::stderr().is_terminal())))?;
-    for f in &module.functions {
-        if let Err(broken) = verify::verify(f) {
-            let list: Vec<String> = broken.iter().take(20).map(|v| format!("  {v}")).collect();
-            let more = broken.len().saturating_sub(20);
-            let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
-            let message =
-                format!("error: {name}: function `{}` is not well formed\n{}{more}", f.name, list.join("\n"));
-            return Err(Failure::Shown(message).into());
-        }
-    }
-    if module.functions.is_empty() {
-        bail!("{name}: line 1: expected `func`, found the end of the text");
-    }
-    Ok(Input { name: name.to_owned(), module })
-}
-
-/// What a binary file is, by its first bytes.
-fn recognise(bytes: &[u8]) -> Option<&'static str> {
+/// Whether the first bytes are those of a format that holds device code.
+fn is_binary(bytes: &[u8]) -> bool {
     const FATBINARY: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
-    if bytes.starts_with(b"\x7fELF") {
-        Some("an ELF file (a cubin or a host binary)")
-    } else if bytes.starts_with(&FATBINARY) {
-        Some("a fatbinary")
-    } else {
-        None
-    }
+    bytes.starts_with(b"\x7fELF") || bytes.starts_with(&FATBINARY) || bytes.starts_with(b"!<arch>\n")
 }

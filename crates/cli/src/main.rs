@@ -1,13 +1,19 @@
 //! The `sassafras` command.
 //!
-//! A file per command under `commands/`; `input` reads and recognises files, `output` writes them whole or not at all,
-//! `failure` maps errors to exit statuses.
+//! A file per command under `commands/`; `input` reads and recognises files, `binary` goes through the code in them,
+//! `listing` prints it, `reschedule` makes a new file of one, `output` writes files whole or not at all, `failure` maps
+//! errors to exit statuses.
 
+mod binary;
 mod commands;
 mod failure;
 mod input;
 mod knobs;
+mod listing;
 mod output;
+mod progress;
+mod reschedule;
+mod serial;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -25,6 +31,9 @@ const EXAMPLES: &str = "\
 Examples:
   sassafras schedule                          the built-in sample, before and after
   sassafras schedule k.sir -o fast.sir        reschedule a text-IR file
+  sassafras verify k.cubin                    hazards that no stall and no scoreboard covers
+  sassafras verify out.so --against in.so     the same, and that the one is a legal reordering of the other
+  sassafras disasm k.cubin --kernel saxpy     a listing with the control fields in a column
   sassafras deps k.sir --block loop --dot     the dependence graph of a block, for Graphviz
   sassafras model --arch sm_90                what is known of an architecture
   sassafras knobs stall                       the knobs whose name or meaning has that word
@@ -34,6 +43,8 @@ Exit status: 0 done; 1 the input was understood and something is wrong with it; 
 #[derive(Subcommand)]
 enum Command {
     Schedule(commands::schedule::Arguments),
+    Verify(commands::verify::Arguments),
+    Disasm(commands::disasm::Arguments),
     Deps(commands::deps::Arguments),
     Model(commands::model::Arguments),
     Knobs(commands::knobs::Arguments),
@@ -42,6 +53,8 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Schedule(arguments) => commands::schedule::run(&arguments),
+        Command::Verify(arguments) => commands::verify::run(&arguments),
+        Command::Disasm(arguments) => commands::disasm::run(&arguments),
         Command::Deps(arguments) => commands::deps::run(&arguments),
         Command::Model(arguments) => commands::model::run(&arguments),
         Command::Knobs(arguments) => commands::knobs::run(&arguments),

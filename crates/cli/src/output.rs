@@ -57,6 +57,28 @@ pub fn print(text: &str) -> Result<()> {
     out.flush().context("standard output")
 }
 
+/// Much text for standard output, written as it comes. Colour is removed where it is not wanted.
+pub struct Stream {
+    out: std::io::BufWriter<anstream::Stdout>,
+}
+
+impl Stream {
+    /// Nothing written yet.
+    pub fn new() -> Stream {
+        Stream { out: std::io::BufWriter::with_capacity(1 << 16, anstream::stdout()) }
+    }
+
+    /// Writes a text.
+    pub fn write(&mut self, text: &str) -> Result<()> {
+        self.out.write_all(text.as_bytes()).context("standard output")
+    }
+
+    /// Writes what is left.
+    pub fn end(mut self) -> Result<()> {
+        self.out.flush().context("standard output")
+    }
+}
+
 /// An empty table with a heading; columns named in `numbers` are aligned to the right.
 pub fn table(heading: &[&str], numbers: &[usize]) -> Table {
     let mut table = Table::new();

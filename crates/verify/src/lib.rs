@@ -4,7 +4,9 @@
 //! way, from the code alone.
 //!
 //! * [`reorder`]: that a block's new order computes what the old one did;
+//! * [`against`]: that a file is a legal reordering of another;
 //! * [`hazards`]: that every hazard of scheduled SASS is covered by stalls or scoreboards.
 
+pub mod against;
 pub mod hazards;
 pub mod reorder;

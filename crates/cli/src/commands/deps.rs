@@ -1,8 +1,9 @@
 //! `sassafras deps`
 
 use super::LatencyArgument;
-use crate::failure::Failure;
-use crate::input::Input;
+use crate::binary::{self, Lifted};
+use crate::failure::{Failure, say};
+use crate::input::{Input, Selection};
 use crate::knobs::{KnobArguments, unknown_latency};
 use crate::output;
 use anyhow::{Result, bail};
@@ -19,16 +20,15 @@ use sassafras_machine::Arch;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Show the dependence graph of every block
 #[derive(clap::Args)]
 pub struct Arguments {
     /// What to look at; `-` is standard input
     input: PathBuf,
-    /// Only this function; may be given several times
-    #[arg(long = "kernel", value_name = "NAME")]
-    kernels: Vec<String>,
+    #[command(flatten)]
+    selection: Selection,
     /// Only this block; may be given several times
     #[arg(long = "block", value_name = "NAME")]
     blocks: Vec<String>,
@@ -80,7 +80,7 @@ struct Cyclic {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let knobs = arguments.knobs.load(&["deps"])?;
     let unknown = unknown_latency(&knobs)?;
-    let input = Input::read(&arguments.input)?;
+    let (name, functions) = load(&arguments.input, &arguments.selection)?;
     let mut views = Vec::new();
     let mut dots = String::new();
     let kinds = [
@@ -97,9 +97,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     heading.extend(["carried", "critical path", "recurrence"]);
     let mut table = output::table(&heading, &(2..heading.len()).collect::<Vec<_>>());
     let mut found = BTreeSet::new();
-    for f in input.functions(&arguments.kernels)? {
+    for f in &functions {
         let arch = Arch::parse_or_universal(&f.arch)
-            .map_err(|error| Failure::Wrong(format!("{}: function `{}`: {error}", input.name, f.name)))?;
+            .map_err(|error| Failure::Wrong(format!("{}: function `{}`: {error}", name, f.name)))?;
         let latencies = Latencies::new(f, arch, arguments.latency, unknown);
         let cfg = Cfg::new(f);
         for block in f.blocks() {
@@ -149,10 +149,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
     }
     if let Some(missing) = arguments.blocks.iter().find(|name| !found.contains(name.as_str())) {
-        bail!("{}: no block is called `{missing}`", input.name);
+        bail!("{}: no block is called `{missing}`", name);
     }
     if arguments.json {
-        return output::print_json(&Report { schema: 1, input: &input.name, blocks: views });
+        return output::print_json(&Report { schema: 1, input: &name, blocks: views });
     }
     if arguments.dot {
         return output::print(&dots);
@@ -163,6 +163,29 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         "\njoins stand between many and many; recurrence: cycles that an iteration takes at least"
     )?;
     output::print(&text)
+}
+
+/// The functions of a file that were asked for, lifted where it holds device code.
+fn load(path: &Path, selection: &Selection) -> Result<(String, Vec<Function>)> {
+    let input = match Input::read(path)? {
+        Input::Text(input) => {
+            let functions = input.functions(selection)?.into_iter().cloned().collect();
+            return Ok((input.name, functions));
+        }
+        Input::Binary(input) => input,
+    };
+    let container = input.container()?;
+    let lifted = input.visit(&container, selection, |site| {
+        Ok(match binary::lift(&input.name, site, selection)? {
+            Lifted::Routines(_, routines) => routines.into_iter().map(|r| r.lifted.function).collect(),
+            Lifted::No(reason) => {
+                say(&format!("warning: {}: {}: left out: {reason}", input.name, site.place()));
+                Vec::new()
+            }
+        })
+    })?;
+    let functions = lifted.into_iter().flatten().collect();
+    Ok((input.name, functions))
 }
 
 /// The model that was chosen, made once per function: it looks every opcode up.

@@ -1,9 +1,11 @@
 //! The commands, a file each.
 
 pub mod deps;
+pub mod disasm;
 pub mod knobs;
 pub mod model;
 pub mod schedule;
+pub mod verify;
 
 use clap::ValueEnum;
 use sassafras_passes::LatencySource;

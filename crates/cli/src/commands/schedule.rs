@@ -2,14 +2,17 @@
 
 use super::LatencyArgument;
 use crate::failure::Failure;
-use crate::input::Input;
+use crate::input::{Binary, Input, Selection, Text};
 use crate::knobs::{KnobArguments, unknown_latency};
 use crate::output;
+use crate::reschedule::{self, Outcome};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use sassafras_ir::text;
+use rayon::prelude::*;
+use sassafras_cubin::Capsules;
+use sassafras_ir::text::print;
 use sassafras_list::Direction;
-use sassafras_passes::{Choice, Figures, FunctionReport, Options, schedule_module};
+use sassafras_passes::{Choice, Figures, FunctionReport, Options, schedule_function};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -17,8 +20,12 @@ use std::path::PathBuf;
 
 /// Reschedule code and say what it brought
 ///
-/// Reads the text IR; without a file, the built-in sample. Every new order is checked by an independent checker before
-/// anything is written; a block that gets no faster by the model stays as it was.
+/// Reads the text IR, or cubins and what holds them; without a file, the built-in sample. Every new order is checked by
+/// independent checkers before anything is written. A block of text IR that gets no faster by the model stays as it was;
+/// a kernel that something is in the way of stays byte for byte, with the reason.
+///
+/// For binaries, control fields are not reassigned yet: `original` writes the code back as it is, and `shuffle` gives a
+/// random legal order that runs one instruction after the other, for tests.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -39,11 +46,14 @@ pub struct Arguments {
     /// Which latency table counts
     #[arg(long, value_enum, default_value = "measured")]
     latency: LatencyArgument,
-    /// Only this function; may be given several times
-    #[arg(long = "kernel", value_name = "NAME")]
-    kernels: Vec<String>,
+    #[command(flatten)]
+    selection: Selection,
     #[command(flatten)]
     knobs: KnobArguments,
+    /// Reorder kernels of sm_100 and later too: the second form of the code that a driver may translate for another SM
+    /// stays as it was compiled
+    #[arg(long)]
+    keep_capsules: bool,
     /// Print every pick with its reason
     #[arg(long)]
     trace: bool,
@@ -57,7 +67,8 @@ Examples:
   sassafras schedule
   sassafras schedule k.sir -o fast.sir
   sassafras schedule k.sir --strategy shuffle --seed 7 -o -
-  sassafras schedule k.sir --trace --kernel saxpy";
+  sassafras schedule k.sir --trace --kernel saxpy
+  sassafras schedule libkernels.so --strategy shuffle --seed 7 --arch sm_90 -o shuffled.so";
 
 #[derive(Clone, Copy, ValueEnum)]
 enum StrategyArgument {
@@ -87,17 +98,20 @@ struct Report<'a> {
     functions: &'a [FunctionReport],
 }
 
+/// The JSON form for binaries.
+#[derive(Serialize)]
+struct BinaryReport<'a> {
+    schema: u32,
+    input: &'a str,
+    strategy: &'static str,
+    kernels: &'a [Outcome],
+}
+
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let to_stdout = arguments.output.as_deref().is_some_and(|p| p.as_os_str() == "-");
-    if to_stdout && (arguments.json || arguments.trace) {
+    if to_stdout(arguments) && (arguments.json || arguments.trace) {
         bail!("`-o -` and a report cannot both go to standard output; write the result to a file");
     }
     let knobs = arguments.knobs.load(&["deps"])?;
-    let mut input = match &arguments.input {
-        Some(path) => Input::read(path)?,
-        None => Input::sample()?,
-    };
-    input.check_names(&arguments.kernels)?;
     let options = Options {
         strategy: match arguments.strategy {
             StrategyArgument::CriticalPath => Choice::CriticalPath,
@@ -112,13 +126,32 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         },
         trace: arguments.trace,
     };
-    let wanted = |name: &str| arguments.kernels.is_empty() || arguments.kernels.iter().any(|k| k == name);
-    let reports = schedule_module(&mut input.module, &options, wanted)
+    let input = match arguments.input.as_deref().map(Input::read).transpose()? {
+        Some(Input::Text(input)) => input,
+        Some(Input::Binary(input)) => return binary(arguments, &options, &input),
+        None => Text::sample()?,
+    };
+    text(arguments, &options, input)
+}
+
+fn to_stdout(arguments: &Arguments) -> bool {
+    arguments.output.as_deref().is_some_and(|path| path.as_os_str() == "-")
+}
+
+fn text(arguments: &Arguments, options: &Options, mut input: Text) -> Result<()> {
+    input.check(&arguments.selection)?;
+    let selection = &arguments.selection;
+    // All results first: of several errors the one reported is the first in the file, not the first in time.
+    let results: Vec<_> = (input.module.functions.par_iter_mut())
+        .filter(|f| selection.takes_name(&f.name) && selection.takes_arch(&f.arch))
+        .map(|f| schedule_function(f, options))
+        .collect();
+    let reports = (results.into_iter().collect::<Result<Vec<_>, _>>())
         .map_err(|error| Failure::Wrong(format!("{}: {error}", input.name)))?;
     if let Some(path) = &arguments.output {
-        output::write_file(path, text::print(&input.module).as_bytes())?;
+        output::write_file(path, print(&input.module).as_bytes())?;
     }
-    if to_stdout {
+    if to_stdout(arguments) {
         return Ok(());
     }
     if arguments.json {
@@ -131,7 +164,67 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         };
         return output::print_json(&report);
     }
-    output::print(&summary(&input.name, &options, &reports)?)
+    output::print(&summary(&input.name, options, &reports)?)
+}
+
+fn binary(arguments: &Arguments, options: &Options, input: &Binary) -> Result<()> {
+    if arguments.trace {
+        bail!("{}: `--trace` is for the text IR", input.name);
+    }
+    if options.strategy == Choice::CriticalPath {
+        bail!(
+            "{}: control fields are not reassigned yet, so binaries take `--strategy original` (writes the code back as \
+             it is) or `--strategy shuffle` (a random legal order that runs one instruction after the other, for tests)",
+            input.name
+        );
+    }
+    let selection = &arguments.selection;
+    let capsules = if arguments.keep_capsules { Capsules::Keep } else { Capsules::Refuse };
+    // A name that is not there is an error before any work is done.
+    input.visit(&input.container()?, selection, |_| Ok(()))?;
+    let done = reschedule::file(&input.name, &input.bytes, selection, options, capsules)?;
+    if let Some(path) = &arguments.output {
+        output::write_file(path, &done.bytes)?;
+    }
+    if to_stdout(arguments) {
+        return Ok(());
+    }
+    if arguments.json {
+        return output::print_json(&BinaryReport {
+            schema: 1,
+            input: &input.name,
+            strategy: options.strategy.name(),
+            kernels: &done.outcomes,
+        });
+    }
+    output::print(&outcomes(&input.name, options, &done.outcomes)?)
+}
+
+fn outcomes(name: &str, options: &Options, outcomes: &[Outcome]) -> Result<String> {
+    let bold = anstyle::Style::new().bold();
+    let mut out = String::new();
+    writeln!(out, "{bold}{name}{bold:#}, strategy {}\n", options.strategy.name())?;
+    let heading = ["kernel", "arch", "insts", "moved", ""];
+    let mut table = output::table(&heading, &[2, 3]);
+    for outcome in outcomes {
+        table.add_row([
+            outcome.name.clone(),
+            outcome.arch.clone(),
+            outcome.instructions.to_string(),
+            outcome.moved.to_string(),
+            outcome.kept.as_ref().map_or(String::new(), |why| format!("kept: {why}")),
+        ]);
+    }
+    out.push_str(&output::render(&table));
+    let kept = outcomes.iter().filter(|outcome| outcome.kept.is_some()).count();
+    let moved: u64 = outcomes.iter().map(|outcome| outcome.moved).sum();
+    let instructions: u64 = outcomes.iter().map(|outcome| outcome.instructions).sum();
+    writeln!(
+        out,
+        "\n{} kernels, {kept} kept with a reason; {moved} of {instructions} instructions moved; verified",
+        outcomes.len()
+    )?;
+    Ok(out)
 }
 
 fn summary(name: &str, options: &Options, reports: &[FunctionReport]) -> Result<String> {

@@ -1,0 +1,371 @@
+//! `sassafras verify`
+
+use crate::binary::{self, Lifted, Site};
+use crate::failure::{Failure, say};
+use crate::input::{Binary, Input, Selection, Text, kind_name};
+use crate::listing::Listing;
+use crate::output;
+use anyhow::{Context, Result, bail};
+use sassafras_sass::program::Routine;
+use sassafras_verify::against::{self, Comparison};
+use sassafras_verify::hazards::{self, Finding, HazardKind, Rules};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Check scheduled code: hazards, and that it is a legal reordering
+///
+/// Follows every path through every function of a cubin (fatbinary, host file, archive) and reports each pair of
+/// instructions that neither a stall nor a scoreboard keeps apart. With `--against`, also compares the file with the one
+/// it was made from: same instructions, an order that computes the same, and everything that names an instruction
+/// following it.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// What to check; `-` is standard input
+    input: PathBuf,
+    /// The file that it was made from
+    #[arg(long, value_name = "ORIGINAL")]
+    against: Option<PathBuf>,
+    #[command(flatten)]
+    selection: Selection,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sassafras verify k.cubin
+  sassafras verify libkernels.so --arch sm_90 --json
+  sassafras verify fast.cubin --against k.cubin
+
+Exit status: 0 clean; 1 a hazard or an illegal reordering; 2 unreadable.";
+
+/// The JSON form. Bump `schema` when a field changes its meaning or goes away.
+#[derive(Serialize)]
+struct Report {
+    schema: u32,
+    kernels: Vec<Kernel>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reordering: Option<Reordering>,
+}
+
+/// A code section: a kernel and the functions placed with it.
+#[derive(Serialize, Default)]
+struct Kernel {
+    name: String,
+    arch: String,
+    instructions: u64,
+    opaque: u64,
+    unknown: u64,
+    hazards: Vec<Hazard>,
+    /// Whether the host can launch it; else a function by itself.
+    #[serde(skip)]
+    entry: bool,
+    #[serde(skip)]
+    pairs: u64,
+    /// The findings for people.
+    #[serde(skip)]
+    text: String,
+    /// Why it was not checked.
+    #[serde(skip)]
+    skipped: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Hazard {
+    /// Of the consumer, in its section.
+    offset: u64,
+    kind: &'static str,
+    register: Option<String>,
+    /// Offset of the producer.
+    producer: u64,
+    needed: Needed,
+    given: u16,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Needed {
+    Cycles(u16),
+    Scoreboard(&'static str),
+}
+
+#[derive(Serialize)]
+struct Reordering {
+    instructions: u64,
+    moved: u64,
+    differences: Vec<Place>,
+}
+
+#[derive(Serialize)]
+struct Place {
+    image: String,
+    section: String,
+    offset: Option<u64>,
+    change: String,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let original = arguments.against.as_deref().map(Input::read).transpose()?;
+    match (Input::read(&arguments.input)?, original) {
+        (Input::Text(input), None) => {
+            input.check(&arguments.selection)?;
+            bail!(
+                "{}: the text IR has no control fields, so there are no hazards to look for; with `--against ORIGINAL` \
+                 its order is checked",
+                input.name
+            )
+        }
+        (Input::Text(input), Some(Input::Text(original))) => text(arguments, &input, &original),
+        (Input::Binary(input), None) => binary(arguments, &input, None),
+        (Input::Binary(input), Some(Input::Binary(original))) => binary(arguments, &input, Some(&original)),
+        (Input::Text(text), Some(Input::Binary(binary)))
+        | (Input::Binary(binary), Some(Input::Text(text))) => {
+            bail!("{} is text IR and {} is not: they cannot be compared", text.name, binary.name)
+        }
+    }
+}
+
+fn text(arguments: &Arguments, input: &Text, original: &Text) -> Result<()> {
+    if !arguments.selection.kernels.is_empty() || !arguments.selection.archs.is_empty() {
+        bail!("`--against` compares whole files; leave `--kernel` and `--arch` out");
+    }
+    let found = against::modules(&original.module, &input.module);
+    if arguments.json {
+        let instructions = input.module.functions.iter().map(|f| f.inst_count() as u64).sum();
+        let place =
+            |change: String| Place { image: String::new(), section: String::new(), offset: None, change };
+        let differences = found.iter().map(|mismatch| place(mismatch.to_string())).collect();
+        let reordering = Some(Reordering { instructions, moved: 0, differences });
+        output::print_json(&Report { schema: 1, kernels: Vec::new(), reordering })?;
+    } else {
+        let mut out = String::new();
+        for mismatch in &found {
+            writeln!(out, "{mismatch}")?;
+        }
+        if found.is_empty() {
+            writeln!(out, "{} is a legal reordering of {}", input.name, original.name)?;
+            writeln!(out, "the text IR has no control fields: hazards were not looked for")?;
+        }
+        output::print(&out)?;
+    }
+    verdict(&input.name, 0, found.len())
+}
+
+fn binary(arguments: &Arguments, input: &Binary, original: Option<&Binary>) -> Result<()> {
+    let container = input.container()?;
+    let selection = &arguments.selection;
+    let kernels =
+        input.visit(&container, selection, |site| check(&input.name, site, selection, !arguments.json))?;
+    let comparison = match original {
+        Some(original) => {
+            let old = original.container()?;
+            let context = || format!("{} against {}", input.name, original.name);
+            Some(against::files(&old, &container).with_context(context)?)
+        }
+        None => None,
+    };
+    let (skipped, kernels): (Vec<Kernel>, Vec<Kernel>) =
+        kernels.into_iter().partition(|k| k.skipped.is_some());
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    for kernel in &skipped {
+        *reasons.entry(kernel.skipped.clone().unwrap_or_default()).or_default() += 1;
+    }
+    for (reason, count) in &reasons {
+        say(&format!("warning: {}: {count} kernels are not checked: {reason}", input.name));
+    }
+    if kernels.is_empty() && !skipped.is_empty() && comparison.is_none() {
+        bail!("{}: nothing in it can be checked", input.name);
+    }
+    let hazards = kernels.iter().map(|kernel| kernel.hazards.len()).sum();
+    let differences = comparison.as_ref().map_or(0, |comparison| comparison.differences.len());
+    if arguments.json {
+        let reordering = comparison.as_ref().map(reordering);
+        output::print_json(&Report { schema: 1, kernels, reordering })?;
+    } else {
+        output::print(&summary(kind_name(container.kind()), input, &kernels, comparison.as_ref())?)?;
+    }
+    verdict(&input.name, hazards, differences)
+}
+
+fn verdict(name: &str, hazards: usize, differences: usize) -> Result<()> {
+    let mut wrong = Vec::new();
+    if hazards > 0 {
+        wrong.push(format!("{hazards} hazard{}", if hazards == 1 { "" } else { "s" }));
+    }
+    if differences > 0 {
+        wrong.push(format!(
+            "{differences} difference{} from a legal reordering",
+            if differences == 1 { "" } else { "s" }
+        ));
+    }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Wrong(format!("{name}: {}", wrong.join(", "))).into())
+    }
+}
+
+fn check(file: &str, site: &Site<'_, '_>, selection: &Selection, in_words: bool) -> Result<Kernel> {
+    let mut kernel = Kernel {
+        name: site.code.name.to_owned(),
+        arch: site.sm.clone(),
+        entry: site.code.is_kernel(),
+        ..Kernel::default()
+    };
+    let (arch, routines) = match binary::lift(file, site, selection)? {
+        Lifted::Routines(arch, routines) => (arch, routines),
+        Lifted::No(reason) => {
+            kernel.skipped = Some(reason);
+            return Ok(kernel);
+        }
+    };
+    let rules = Rules::of(arch);
+    for routine in &routines {
+        let f = &routine.lifted.function;
+        let report = hazards::check(f, rules);
+        kernel.instructions += f.inst_count() as u64;
+        kernel.opaque += routine.lifted.opaque as u64;
+        kernel.unknown += report.unknown;
+        kernel.pairs += report.pairs;
+        for finding in &report.findings {
+            kernel.hazards.push(hazard(routine, finding));
+            if in_words {
+                describe(&mut kernel.text, arch, routine, finding)?;
+            }
+        }
+    }
+    Ok(kernel)
+}
+
+fn hazard(routine: &Routine, finding: &Finding) -> Hazard {
+    Hazard {
+        offset: routine.offset(finding.consumer),
+        kind: finding.kind.name(),
+        register: finding.lane.map(|lane| lane.to_string()),
+        producer: routine.offset(finding.producer),
+        needed: finding.needed.map_or(Needed::Scoreboard("scoreboard"), Needed::Cycles),
+        given: finding.given,
+    }
+}
+
+fn describe(
+    out: &mut String,
+    arch: sassafras_machine::Arch,
+    routine: &Routine,
+    finding: &Finding,
+) -> Result<()> {
+    let f = &routine.lifted.function;
+    let listing = Listing::new(arch, routine);
+    let bold = anstyle::Style::new().bold();
+    let what = match finding.kind {
+        HazardKind::Raw => "reads a result that may not be there",
+        HazardKind::War => "overwrites a source that may not have been read",
+        HazardKind::Waw => "overwrites a result that may not be there",
+        HazardKind::WaitTooSoon => "waits for a scoreboard that may not be set yet",
+        HazardKind::Stall => "stalls less than its opcode needs, whatever follows",
+        HazardKind::Field => "has a control field that means nothing on this machine",
+    };
+    let lane = finding.lane.map_or(String::new(), |lane| format!(" on {lane}"));
+    let needed = match finding.needed {
+        Some(1) => "1 cycle".to_owned(),
+        Some(cycles) => format!("{cycles} cycles"),
+        None => "a scoreboard".to_owned(),
+    };
+    writeln!(
+        out,
+        "  {bold}{}{lane}{bold:#}: {what}; needs {needed}, has {}",
+        finding.kind.name(),
+        finding.given
+    )?;
+    writeln!(out, "    {}", listing.line(finding.producer))?;
+    writeln!(out, "    {}", listing.line(finding.consumer))?;
+    let path: Vec<String> = hazards::path(f, finding).into_iter().map(|block| listing.label(block)).collect();
+    if path.len() > 1 {
+        writeln!(out, "    by {}", path.join(" → "))?;
+    }
+    Ok(())
+}
+
+fn reordering(comparison: &Comparison) -> Reordering {
+    let place = |difference: &against::Difference| Place {
+        image: difference.image.clone(),
+        section: difference.section.clone(),
+        offset: difference.offset,
+        change: difference.change.to_string(),
+    };
+    Reordering {
+        instructions: comparison.instructions,
+        moved: comparison.moved,
+        differences: comparison.differences.iter().map(place).collect(),
+    }
+}
+
+#[derive(Default)]
+struct Totals {
+    kernels: u64,
+    instructions: u64,
+    opaque: u64,
+    pairs: u64,
+    unknown: u64,
+    hazards: u64,
+}
+
+fn summary(
+    kind: &str,
+    input: &Binary,
+    kernels: &[Kernel],
+    comparison: Option<&Comparison>,
+) -> Result<String> {
+    let bold = anstyle::Style::new().bold();
+    let mut out = String::new();
+    writeln!(out, "{bold}{}{bold:#}, {kind}\n", input.name)?;
+    // Architectures in the order of the file.
+    let mut archs: Vec<&str> = Vec::new();
+    let mut totals: BTreeMap<&str, Totals> = BTreeMap::new();
+    for kernel in kernels {
+        if !kernel.hazards.is_empty() {
+            writeln!(out, "{bold}{}{bold:#} ({})\n{}", kernel.name, kernel.arch, kernel.text)?;
+        }
+        if !totals.contains_key(kernel.arch.as_str()) {
+            archs.push(&kernel.arch);
+        }
+        let line = totals.entry(&kernel.arch).or_default();
+        line.kernels += u64::from(kernel.entry);
+        line.instructions += kernel.instructions;
+        line.opaque += kernel.opaque;
+        line.pairs += kernel.pairs;
+        line.unknown += kernel.unknown;
+        line.hazards += kernel.hazards.len() as u64;
+    }
+    let heading = ["arch", "kernels", "instructions", "opaque", "pairs", "unknown", "hazards"];
+    let mut table = output::table(&heading, &[1, 2, 3, 4, 5, 6]);
+    for arch in archs {
+        let line = &totals[arch];
+        let share = 100.0 * line.opaque as f64 / line.instructions.max(1) as f64;
+        table.add_row([
+            arch.to_owned(),
+            line.kernels.to_string(),
+            line.instructions.to_string(),
+            format!("{share:.2} %"),
+            line.pairs.to_string(),
+            line.unknown.to_string(),
+            line.hazards.to_string(),
+        ]);
+    }
+    out.push_str(&output::render(&table));
+    if let Some(comparison) = comparison {
+        writeln!(out)?;
+        for difference in &comparison.differences {
+            writeln!(out, "{difference}")?;
+        }
+        if comparison.is_legal() {
+            let Comparison { moved, instructions, .. } = comparison;
+            writeln!(out, "a legal reordering: {moved} of {instructions} instructions moved")?;
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,79 @@
+//! The binary inputs of the sessions in `tests/cmd`, built by hand. `TRYCMD=overwrite` writes them again.
+
+use sassafras_control::{RawControl, volta};
+use sassafras_cubin::{CodeEdit, Container, Cubin};
+use std::path::Path;
+
+#[path = "../../cubin/tests/support/build.rs"]
+mod build;
+
+/// `FADD Rd, Ra, Rb` with a stall and the scoreboards that it waits for.
+fn fadd(d: u128, a: u128, b: u128, stall: u8, wait: u8) -> u128 {
+    control(0x7221 | d << 16 | a << 24 | b << 32, [stall, 1, 7, 7, wait, 0])
+}
+
+fn control(word: u128, fields: [u8; 6]) -> u128 {
+    volta::insert(word, RawControl::from_fields(fields).expect("they fit"))
+}
+
+/// A kernel for sm_80. Without `waits` it reads a loaded value that may not be there.
+fn kernel(waits: bool) -> Vec<u8> {
+    let load = 0x000e_a200_001e_e900_0000_0000_020b_7381; // LDG R11, [R2], sets scoreboard 2
+    let exit = control(0x0380_0000_0000_0000_0000_794d, [5, 1, 7, 7, 0, 0]);
+    let words = [
+        load,
+        fadd(1, 10, 10, 4, 0),
+        fadd(4, 11, 1, 5, if waits { 1 << 2 } else { 0 }),
+        fadd(6, 20, 21, 5, 0),
+        fadd(7, 6, 6, 5, 0),
+        fadd(8, 7, 4, 5, 0),
+        exit,
+        control(0x0383_ffff_ffff_fff0_0000_7947, [0, 0, 7, 7, 0, 0]), // BRA to itself
+    ];
+    let mut file = build::cubin();
+    let range = Cubin::parse(&file).expect("parses").code()[0].file_range.clone();
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    file[range].copy_from_slice(&bytes);
+    file[48..52].copy_from_slice(&0x0600_5004_u32.to_le_bytes());
+    file
+}
+
+/// Another order of the same kernel: legal, or with the value used before it is there.
+fn reordered(legal: bool) -> Vec<u8> {
+    let file = kernel(true);
+    let cubin = Cubin::parse(&file).expect("parses");
+    let order = if legal { [0, 1, 3, 2, 4, 5, 6, 7] } else { [0, 2, 1, 3, 4, 5, 6, 7] };
+    cubin.rewrite(&[CodeEdit::permuted(&cubin.code()[0], order.to_vec())]).expect("rewritten")
+}
+
+#[test]
+fn the_inputs_of_the_sessions_are_these() {
+    let whole = kernel(true);
+    let mut old = whole.clone();
+    old[48..52].copy_from_slice(&0x0600_4b04_u32.to_le_bytes());
+    let fatbin = build::fatbin(&[(75, 0, &old, 0), (80, 0, &whole, 0)]);
+    let library = build::host(&[&fatbin]);
+    Container::parse(&library).expect("a host file");
+    let empty = build::elf(62, 0, 0, &[]);
+    let files: [(&str, &[u8]); 9] = [
+        ("good.cubin", &whole),
+        ("bad.cubin", &kernel(false)),
+        ("moved.cubin", &reordered(true)),
+        ("wrong.cubin", &reordered(false)),
+        ("two.fatbin", &fatbin),
+        ("lib.so", &library),
+        ("host.o", &empty),
+        ("cut.cubin", &whole[..200]),
+        ("empty.cubin", b""),
+    ];
+    // What the sessions are expected to write.
+    let written = [("../binary.out/same.so", &library[..])];
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/binary.in");
+    for (name, bytes) in files.into_iter().chain(written) {
+        let path = folder.join(name);
+        if std::env::var("TRYCMD").is_ok_and(|mode| mode == "overwrite") {
+            std::fs::write(&path, bytes).expect("written");
+        }
+        assert!(std::fs::read(&path).expect("readable") == bytes, "{name}: TRYCMD=overwrite writes it again");
+    }
+}

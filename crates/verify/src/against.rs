@@ -1,0 +1,177 @@
+//! Is one file a legal reordering of another?
+//!
+//! Goal: everything that could have gone wrong between a file and its rescheduled copy is noticed, and nothing else is
+//! reported. The check knows no writer: it reads both files and compares what they say.
+//!
+//! * **The containers** hold the same images in the same places; every byte outside the cubins is the same.
+//! * **The sections** of a cubin have the same names, kinds and links, and the same bytes, but for code and what speaks
+//!   of instructions by their offset.
+//! * **The code** of a block holds the same instructions apart from their control fields, in an order that
+//!   [`crate::reorder`] accepts; what is behind the last terminator stays; nothing crosses a place that something else
+//!   points to.
+//! * **What an instruction carries**, that is relocations, attributes, source lines and call-frame rows that name it, is
+//!   the same in both files, wherever it went ([`mod@baggage`]).
+//!
+//! Which instruction went where is not recorded anywhere and has to be recovered. Two instructions are the same when they
+//! have the same word, name the same place and carry the same; of several that are the same in all of this, the first is
+//! the first and so on. That raises no false alarm: two equal instructions write the same registers, so that a legal
+//! order keeps them, or write none and can stand for each other.
+//!
+//! Capsules (a second form of the code, from sm_100 on) have to be the same bytes; that they still describe the old order
+//! is for the writer to decide.
+
+mod baggage;
+mod container;
+mod cubin;
+mod cursor;
+mod frames;
+mod layout;
+mod lines;
+mod order;
+mod text;
+
+pub use container::files;
+pub use cubin::cubins;
+pub use text::{Mismatch, modules};
+
+use crate::reorder::Illegal;
+use sassafras_cubin::BoundaryKind;
+use std::fmt;
+use thiserror::Error;
+
+/// What was compared, and every difference that is not a legal reordering.
+#[derive(Clone, Debug, Default)]
+pub struct Comparison {
+    /// Cubins compared.
+    pub cubins: usize,
+    /// Instructions compared.
+    pub instructions: u64,
+    /// Instructions that stand somewhere else than before.
+    pub moved: u64,
+    /// Differences, in file order.
+    pub differences: Vec<Difference>,
+}
+
+impl Comparison {
+    /// Whether the one file is a legal reordering of the other.
+    pub fn is_legal(&self) -> bool {
+        self.differences.is_empty()
+    }
+
+    fn absorb(&mut self, other: Comparison) {
+        self.cubins += other.cubins;
+        self.instructions += other.instructions;
+        self.moved += other.moved;
+        self.differences.extend(other.differences);
+    }
+}
+
+/// One difference with its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The way to the image; empty for a cubin by itself.
+    pub image: String,
+    /// Section or structure.
+    pub section: String,
+    /// Byte offset in it, in the new file where the two differ.
+    pub offset: Option<u64>,
+    /// What differs.
+    pub change: Change,
+}
+
+impl Difference {
+    fn new(section: impl Into<String>, offset: Option<u64>, change: Change) -> Difference {
+        Difference { image: String::new(), section: section.into(), offset, change }
+    }
+
+    fn of_image(mut self, image: &str) -> Difference {
+        self.image = image.to_owned();
+        self
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.image.is_empty() {
+            write!(f, "{}: ", self.image)?;
+        }
+        f.write_str(&self.section)?;
+        if let Some(offset) = self.offset {
+            write!(f, " at offset {offset:#x}")?;
+        }
+        write!(f, ": {}", self.change)
+    }
+}
+
+/// What differs.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Change {
+    /// Something is there in one file only, or is something else.
+    #[error("{what} was {was}, is {is}")]
+    Structure {
+        /// What.
+        what: &'static str,
+        /// In the original.
+        was: String,
+        /// In the new file.
+        is: String,
+    },
+    /// A byte that nothing lets change.
+    #[error("a byte was {was:#04x}, is {is:#04x}")]
+    Byte {
+        /// In the original.
+        was: u8,
+        /// In the new file.
+        is: u8,
+    },
+    /// An instruction that the block did not hold.
+    #[error("the block did not hold this instruction ({is:#034x}); it lacks one ({was:#034x})")]
+    Word {
+        /// A word that is missing.
+        was: u128,
+        /// The word that is there.
+        is: u128,
+    },
+    /// An instruction names another place than before.
+    #[error("`{inst}` names offset {is:#x}, it named {was:#x}")]
+    Target {
+        /// The instruction.
+        inst: String,
+        /// In the original.
+        was: u64,
+        /// In the new file.
+        is: u64,
+    },
+    /// The order computes something else.
+    #[error("{0}")]
+    Order(Illegal),
+    /// An instruction moved across a place that something points to.
+    #[error("an instruction has crossed this place, {0}")]
+    Crosses(BoundaryKind),
+    /// Something that named an instruction does so no longer.
+    #[error("{what} was of `{inst}` and no longer is")]
+    Lost {
+        /// What.
+        what: String,
+        /// The instruction.
+        inst: String,
+    },
+    /// Something names an instruction that it did not name.
+    #[error("{what} is of `{inst}` now and was not")]
+    Gained {
+        /// What.
+        what: String,
+        /// The instruction.
+        inst: String,
+    },
+    /// A list that was in ascending order is not.
+    #[error("{0} was in ascending order and is not")]
+    Unsorted(String),
+    /// Something that speaks of instructions in a way that is not understood, while instructions have moved.
+    #[error("instructions have moved, and this may speak of them: {0}")]
+    Unfollowed(String),
+    /// Code that cannot be compared.
+    #[error("the code differs and cannot be compared: {0}")]
+    Unreadable(String),
+}

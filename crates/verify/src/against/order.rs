@@ -1,0 +1,226 @@
+//! Goal: which instruction of a block went where, and whether it may be there.
+
+use super::baggage::{Baggage, Numbers};
+use super::{Change, Comparison, Difference};
+use crate::reorder::{self, Illegal};
+use rustc_hash::FxHashMap;
+use sassafras_control::volta;
+use sassafras_cubin::{Boundary, Code, Cubin};
+use sassafras_ir::{Function, Inst};
+use sassafras_sass::print::Printer;
+use sassafras_sass::program::{Program, Relative, Routine};
+use std::collections::VecDeque;
+
+/// Differences of one block beyond this many say nothing new.
+const PER_BLOCK: usize = 32;
+
+/// One side of the comparison: the words of a section, and what they carry.
+pub(super) struct Side<'a> {
+    words: Vec<u128>,
+    baggage: &'a Baggage,
+}
+
+impl<'a> Side<'a> {
+    pub fn new(code: &Code<'_>, baggage: &'a Baggage) -> Side<'a> {
+        let (words, _) = code.bytes.as_chunks::<16>();
+        Side { words: words.iter().map(|&word| u128::from_le_bytes(word)).collect(), baggage }
+    }
+}
+
+/// Compares the code of one section.
+pub(super) fn compare(
+    cubin: &Cubin<'_>,
+    old_code: &Code<'_>,
+    old: &Side<'_>,
+    new: &Side<'_>,
+    numbers: &Numbers,
+) -> Comparison {
+    let mut found = Comparison { instructions: old.words.len() as u64, ..Comparison::default() };
+    let section = cubin.sections()[old_code.section].name;
+    if old.words == new.words && old.baggage == new.baggage {
+        return found;
+    }
+    let mut report = |offset, change| found.differences.push(Difference::new(section, offset, change));
+    if old.baggage.strays != new.baggage.strays {
+        report(None, Change::Unfollowed("offsets of no instruction are not the same".to_owned()));
+    }
+    let program = match Program::new(cubin) {
+        Ok(program) => program,
+        Err(error) => {
+            report(None, Change::Unreadable(error.problem.to_string()));
+            return found;
+        }
+    };
+    let routines = match program.lift(old_code) {
+        Ok(routines) => routines,
+        Err(error) => {
+            report(Some(error.offset), Change::Unreadable(error.problem.to_string()));
+            return found;
+        }
+    };
+    let boundaries = match cubin.boundaries(old_code) {
+        Ok(boundaries) => boundaries,
+        Err(refusal) => {
+            report(None, Change::Unreadable(refusal.to_string()));
+            return found;
+        }
+    };
+    let (relative, printer) = (Relative::new(program.arch()), Printer::new(program.arch()));
+    for routine in &routines {
+        let compared = Compared { cubin, section, routine, old, new, numbers, relative, printer };
+        for block in routine.lifted.function.blocks() {
+            compared.block(routine.lifted.function.block_insts(block), &boundaries, &mut found);
+        }
+        compared.padding(&mut found.differences);
+    }
+    found
+}
+
+/// An instruction apart from its control fields and its place: word without distances, the place it names, what it carries.
+type Key = (u128, Option<u64>, Vec<u32>);
+
+struct Compared<'a, 'd> {
+    cubin: &'a Cubin<'d>,
+    section: &'a str,
+    routine: &'a Routine,
+    old: &'a Side<'a>,
+    new: &'a Side<'a>,
+    numbers: &'a Numbers,
+    relative: Relative,
+    printer: Printer<'static>,
+}
+
+impl Compared<'_, '_> {
+    fn function(&self) -> &Function {
+        &self.routine.lifted.function
+    }
+
+    fn block(&self, insts: &[Inst], boundaries: &[Boundary], found: &mut Comparison) {
+        let Some(&first) = insts.first() else { return };
+        let first = self.routine.slot(first);
+        let end = first + insts.len() as u32;
+        let range = first as usize..end as usize;
+        let unmoved = self.old.words[range.clone()] == self.new.words[range]
+            && self.old.baggage.within(first, end) == self.new.baggage.within(first, end);
+        if unmoved {
+            return;
+        }
+        let mut differences = Vec::new();
+        if let Some(order) = self.recover(first, end, &mut differences) {
+            found.moved += order.iter().enumerate().filter(|&(i, &from)| i as u32 != from).count() as u64;
+            let new: Vec<Inst> = order.iter().map(|&from| insts[from as usize]).collect();
+            if let Err(mut illegal) = reorder::check(self.function(), insts, &new) {
+                let mut place = first;
+                if let Illegal::Differs { inst, position, .. } = &mut illegal {
+                    place += *position as u32;
+                    *inst = self.text(first + order[*position]);
+                }
+                differences.push(self.difference(place, Change::Order(illegal)));
+            }
+            for boundary in boundaries {
+                let before = (boundary.offset.div_ceil(16)).saturating_sub(first.into());
+                let before = before.min(order.len() as u64) as usize;
+                if order[..before].iter().any(|&from| from as usize >= before) {
+                    differences.push(self.difference(first + before as u32, Change::Crosses(boundary.kind)));
+                }
+            }
+        }
+        differences.truncate(PER_BLOCK);
+        found.differences.append(&mut differences);
+    }
+
+    /// For every new place of the block, the old one; `None` when the two do not hold the same instructions.
+    fn recover(&self, first: u32, end: u32, differences: &mut Vec<Difference>) -> Option<Vec<u32>> {
+        let mut whole: FxHashMap<Key, VecDeque<u32>> = FxHashMap::default();
+        for slot in first..end {
+            whole.entry(self.key(self.old, slot)).or_default().push_back(slot);
+        }
+        let mut order: Vec<Option<u32>> = Vec::with_capacity((end - first) as usize);
+        for slot in first..end {
+            order.push(whole.get_mut(&self.key(self.new, slot)).and_then(VecDeque::pop_front));
+        }
+        if order.contains(&None) {
+            let mut left: Vec<u32> = whole.into_values().flatten().collect();
+            left.sort_unstable();
+            self.explain(first, &mut order, left, differences);
+        }
+        let order: Option<Vec<u32>> = order.into_iter().map(|from| Some(from? - first)).collect();
+        order
+    }
+
+    /// Pairs what is left by less and less, and says what differs.
+    fn explain(
+        &self,
+        first: u32,
+        order: &mut [Option<u32>],
+        mut left: Vec<u32>,
+        differences: &mut Vec<Difference>,
+    ) {
+        for by_target in [true, false] {
+            for (place, from) in order.iter_mut().enumerate().filter(|(_, from)| from.is_none()) {
+                let slot = first + place as u32;
+                let (word, target, items) = self.key(self.new, slot);
+                let same = left.iter().position(|&old| {
+                    let key = self.key(self.old, old);
+                    key.0 == word && (!by_target || key.1 == target)
+                });
+                let Some(same) = same else { continue };
+                let old = left.remove(same);
+                *from = Some(old);
+                let (_, was, carried) = self.key(self.old, old);
+                let inst = self.text(old);
+                if let (Some(was), Some(is)) = (was, target)
+                    && was != is
+                {
+                    differences.push(self.difference(slot, Change::Target { inst: inst.clone(), was, is }));
+                }
+                let missing = |from: &[u32], other: &[u32]| -> Vec<String> {
+                    let missing = from.iter().filter(|item| !other.contains(item));
+                    missing.map(|&item| self.numbers.get(item).describe(self.cubin)).collect()
+                };
+                for what in missing(&carried, &items) {
+                    differences.push(self.difference(slot, Change::Lost { what, inst: inst.clone() }));
+                }
+                for what in missing(&items, &carried) {
+                    differences.push(self.difference(slot, Change::Gained { what, inst: inst.clone() }));
+                }
+            }
+        }
+        let unknown = order.iter().enumerate().filter(|(_, from)| from.is_none());
+        for ((place, _), was) in unknown.zip(left) {
+            let slot = first + place as u32;
+            let (was, is) = (self.old.words[was as usize], self.new.words[slot as usize]);
+            differences.push(self.difference(slot, Change::Word { was, is }));
+        }
+    }
+
+    /// What is behind the last terminator stays as it is.
+    fn padding(&self, differences: &mut Vec<Difference>) {
+        let end = (self.routine.range.end / 16) as u32;
+        for slot in end - self.routine.lifted.padding as u32..end {
+            let (was, is) = (self.old.words[slot as usize], self.new.words[slot as usize]);
+            if was & !volta::MASK != is & !volta::MASK {
+                differences.push(self.difference(slot, Change::Word { was, is }));
+            } else if self.old.baggage.of(slot) != self.new.baggage.of(slot) {
+                let what = "what names the padding".to_owned();
+                differences.push(self.difference(slot, Change::Unfollowed(what)));
+            }
+        }
+    }
+
+    fn key(&self, side: &Side<'_>, slot: u32) -> Key {
+        let word = side.words[slot as usize];
+        let target = self.relative.target(word, u64::from(slot) * 16);
+        let items = side.baggage.of(slot).iter().map(|&(_, item)| item).collect();
+        (word & !volta::MASK & !self.relative.mask(word), target, items)
+    }
+
+    /// An instruction of the old order.
+    fn text(&self, slot: u32) -> String {
+        self.printer.print(self.old.words[slot as usize], u64::from(slot) * 16).text
+    }
+
+    fn difference(&self, slot: u32, change: Change) -> Difference {
+        Difference::new(self.section, Some(u64::from(slot) * 16), change)
+    }
+}
