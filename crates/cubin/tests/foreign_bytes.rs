@@ -240,7 +240,7 @@ fn entries_of_a_fatbinary_share_their_room() {
         assert!(*back.bytes(&back.images()[1]).expect("reads") == *first);
         let noise: Vec<u8> =
             (0..200_000u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8 ^ i as u8).collect();
-        let error = container.replace(&images[1], &noise).err().expect("too much");
+        let error = container.replace(&images[1], &noise).expect_err("too much");
         assert!(matches!(error, NoRoom::TooLarge { needed, room, .. } if needed > room), "{error}");
     }
 }

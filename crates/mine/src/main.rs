@@ -85,7 +85,7 @@ fn mine(path: &Path, number: u32, args: &Args) -> Result<BTreeMap<&'static str, 
         let bytes = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
         let Ok(container) = Container::parse(&bytes) else { continue };
         for image in container.cubins() {
-            let Ok(bytes) = container.bytes(&image) else { continue };
+            let Ok(bytes) = container.bytes(image) else { continue };
             let Ok(cubin) = Cubin::parse(&bytes) else { continue };
             let Ok(arch) = cubin.sm().to_string().parse::<Arch>() else { continue };
             let Some(table) = table_name(arch) else { continue };
@@ -98,7 +98,7 @@ fn mine(path: &Path, number: u32, args: &Args) -> Result<BTreeMap<&'static str, 
                 if is_long || mined.instructions > args.limit || !seen.insert((table, hasher.finish())) {
                     continue;
                 }
-                let code = sassafras_sass::Code { name: &code.name, arch, bytes: code.bytes, indirect: &[] };
+                let code = sassafras_sass::Code { name: code.name, arch, bytes: code.bytes, indirect: &[] };
                 if let Ok(lifted) = sassafras_sass::lift(&code) {
                     mined.function(&lifted.function, number, &rules);
                 }

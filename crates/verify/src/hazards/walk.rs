@@ -159,7 +159,9 @@ impl Calls {
 
 /// The block that a call inside the code goes to.
 fn local_callee(f: &Function, inst: Inst) -> Option<Block> {
-    f.inst(inst).effects.contains(Effects::CALL).then(|| ())?;
+    if !f.inst(inst).effects.contains(Effects::CALL) {
+        return None;
+    }
     f.uses(inst).iter().find_map(|op| match op {
         Operand::Label(block) => Some(*block),
         _ => None,
