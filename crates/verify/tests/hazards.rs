@@ -170,9 +170,9 @@ fn a_wait_credits_what_the_awaited_takes_at_least() {
     // The load takes at least 20 cycles; 3 have passed when it is waited for, so at least 17 more go by.
     let body = "S2 W0 | R9 = LDS shared.4[R4]\nS1 | R1 = FFMA R0, R0, R0\nS1 B0 | R2 = FFMA R1, R9, R0\nS1 | EXIT !exit";
     assert_eq!(kinds(body), []);
-    let constant = body.replace("LDS shared", "LDC const");
+    let shuffle = body.replace("LDS shared.4[R4]", "SHFL R4");
     assert_eq!(
-        kinds(&constant),
+        kinds(&shuffle),
         [(HazardKind::Raw, Some(4), 1)],
         "no least latency is known for it: no credit"
     );
