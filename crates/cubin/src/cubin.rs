@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use object::elf::{SHT_PROGBITS, SHT_STRTAB, SHT_SYMTAB};
 use rustc_hash::FxHashMap;
 
 use crate::attribute::{Attribute, AttributeType, Format, parse_attributes};
@@ -187,6 +188,9 @@ impl<'d> Cubin<'d> {
     /// What shares bytes with a section, if anything does.
     pub(crate) fn overlapping(&self, section: usize) -> Option<&str> {
         let own = &self.sections[section].file_range;
+        if [SHT_STRTAB.0, SHT_SYMTAB.0].contains(&self.sections[section].kind) {
+            return Some("the names of the file");
+        }
         let shares = |other: &Range<usize>| other.start < own.end && own.start < other.end;
         if self.headers.iter().any(shares) {
             return Some("the ELF headers");
@@ -222,7 +226,8 @@ impl<'d> Cubin<'d> {
 
     fn read_code(&mut self) {
         for (index, section) in self.sections.iter().enumerate() {
-            let Some(name) = section.name.strip_prefix(".text.") else {
+            let name = section.name.strip_prefix(".text.");
+            let Some(name) = name.filter(|_| section.kind == SHT_PROGBITS.0) else {
                 continue;
             };
             self.code.push(Code {

@@ -136,3 +136,15 @@ fn what_lies_behind_the_end_does_not_move_in() {
     }
     assert!(refused > 0);
 }
+
+/// A table of names that is called code is not code: to reorder it would rename everything.
+#[test]
+fn names_are_no_code() {
+    let file = build::cubin();
+    let cubin = Cubin::parse(&file).expect("parses");
+    let (index, _) = cubin.section_named(".text.k").expect("there");
+    let headers = u64::from_le_bytes(file[0x28..0x30].try_into().expect("eight bytes")) as usize;
+    let mut broken = file.clone();
+    broken[headers + 64 * index + 4] = 3; // a string table
+    assert!(Cubin::parse(&broken).expect("parses").code().is_empty());
+}

@@ -19,8 +19,10 @@ use sassafras_testkit::tools::tool;
 use support::claim::claim;
 use support::{TARGETS, compile, snippets};
 
-/// The largest share of opaque instructions.
+/// The largest share of instructions that the tables do not describe.
 const OPAQUE_BAR: f64 = 0.0005;
+/// And of those that are opaque once lifted: what reads the program counter, branches to unknown places.
+const LIFTED_OPAQUE_BAR: f64 = 0.01;
 
 fn arch(name: &str) -> Arch {
     format!("sm_{name}").parse().expect("a known architecture")
@@ -138,7 +140,7 @@ fn register_sets_agree_with_nvdisasm() {
             for options in levels {
                 let cubin = compile(&ptxas, name, &ptx, &[options], folder.path());
                 let (lifted, opaque) = check_lift(name, &cubin);
-                assert!(opaque as f64 <= OPAQUE_BAR * lifted as f64, "sm_{name}");
+                assert!(opaque as f64 <= LIFTED_OPAQUE_BAR * lifted as f64, "sm_{name}");
                 let listing = disassemble(&nvdisasm, &cubin);
                 compare(name, &listing.lines, &mut tally);
                 targets_seen += check_targets(name, &listing);
