@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::hash::{Hash as _, Hasher as _};
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -27,6 +28,9 @@ struct Args {
     /// Leave out functions with more instructions than this.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     longest: usize,
+    /// Also write every count to this file, one line per file, pair and distance.
+    #[arg(long, value_name = "FILE")]
+    counts: Option<PathBuf>,
     /// Cubins, fatbinaries, libraries; a folder counts as one file.
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -40,6 +44,9 @@ fn main() -> Result<()> {
         .enumerate()
         .map(|(i, path)| mine(path, i as u32, &args))
         .collect::<Result<_>>()?;
+    if let Some(path) = &args.counts {
+        write_counts(path, &mined).with_context(|| format!("cannot write {}", path.display()))?;
+    }
     let mut all: BTreeMap<&str, Mined> = BTreeMap::new();
     for (table, mined) in mined.iter().flatten() {
         all.entry(table).or_default().join(mined);
@@ -62,6 +69,17 @@ fn main() -> Result<()> {
         std::fs::write(args.out.join(format!("{table}.opcodes.csv")), tables::write_opcodes(mined))?;
     }
     Ok(())
+}
+
+fn write_counts(path: &Path, mined: &[BTreeMap<&'static str, Mined>]) -> Result<()> {
+    let mut out = BufWriter::new(std::fs::File::create(path)?);
+    writeln!(out, "file,table,{}", tables::COUNT_COLUMNS)?;
+    for (file, (table, mined)) in mined.iter().enumerate().flat_map(|(i, m)| m.iter().map(move |m| (i, m))) {
+        for line in tables::counts(mined) {
+            writeln!(out, "{file},{table},{line}")?;
+        }
+    }
+    Ok(out.flush()?)
 }
 
 /// The files behind a name: itself, or what a folder holds.

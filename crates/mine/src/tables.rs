@@ -7,7 +7,7 @@
 //! `safe` is the smallest distance left that often between instructions with the same guard, otherwise the largest such
 //! distance of the category.
 
-use crate::{Distances, Mined, OpcodeCounts, PairKey};
+use crate::{Cell, Distances, Mined, OpcodeCounts, PairKey};
 use sassafras_machine::Category;
 use sassafras_machine::mined::{File, Use};
 use sassafras_verify::hazards::HazardKind;
@@ -87,7 +87,7 @@ fn any(key: &RowKey) -> RowKey {
 /// The smallest distance left often enough between instructions with one guard.
 fn safe(d: &Distances) -> Option<u16> {
     let enough =
-        |cell: &&crate::Cell| u64::from(cell.certain) >= MIN_SEEN && cell.certain_functions >= MIN_FUNCTIONS;
+        |cell: &&Cell| u64::from(cell.certain) >= MIN_SEEN && cell.certain_functions >= MIN_FUNCTIONS;
     d.cells.iter().find(enough).map(|cell| cell.cycles)
 }
 
@@ -212,6 +212,36 @@ pub fn write_distances(rows: &Rows) -> String {
         );
     }
     out
+}
+
+/// The columns of [`counts`].
+pub const COUNT_COLUMNS: &str =
+    "hazard,file,producer,half,consumer,use,slot,guarded,waited,cycles,seen,certain,functions,certain_functions";
+
+/// Every count, one line per pair and distance, sorted.
+pub fn counts(mined: &Mined) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (key, d) in &mined.pairs {
+        let (place, odd) = key.slot;
+        let pair = format!(
+            "{},{},{},{},{},{},{place}{},{}",
+            key.kind.name(),
+            key.file.name(),
+            mined.text(key.producer),
+            if key.high { "high" } else { "low" },
+            mined.text(key.consumer),
+            key.used_as.name(),
+            if odd { "h" } else { "" },
+            if key.guarded { "yes" } else { "no" },
+        );
+        lines.extend(d.cells.iter().map(|c| {
+            let Cell { cycles, seen, certain, functions, certain_functions, .. } = c;
+            format!("{pair},no,{cycles},{seen},{certain},{functions},{certain_functions}")
+        }));
+        lines.extend(d.least_waited.map(|least| format!("{pair},yes,{least},{},0,0,0", d.waited)));
+    }
+    lines.sort_unstable();
+    lines
 }
 
 /// Whether results of an opcode come back when they are ready: it usually sets a scoreboard.
