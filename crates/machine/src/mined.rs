@@ -5,9 +5,9 @@
 //! enough between instructions with the same guard and no wait between, otherwise the upper bound of the category; it is
 //! never below `observed_min`, which loading checks.
 //!
-//! A lookup takes the most specific row that there is: both opcodes at one operand, both opcodes, both categories, the
-//! producer's category with any consumer. Matrix instructions are told apart by the registers that they take
-//! (`HMMA:4/4/2/4`).
+//! Rows are for *classes* of instructions that behave alike ([`class_of`]): the category, unless `classes.csv` says
+//! otherwise; matrix instructions are told apart by the registers that they take (`HMMA:4/4/2/4`). A lookup takes the most
+//! specific row that there is: both classes at one operand, both classes, the producer's class with any consumer.
 //!
 //! Source: output of the vendor's assembler in open-source libraries and in this project's own kernels.
 
@@ -54,24 +54,21 @@ names! {
     }
 }
 
-/// An opcode that a table names, by its number there.
+/// A class that a table names, by its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct OpcodeNumber(u16);
+pub struct ClassNumber(u16);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Class {
-    Opcode(OpcodeNumber),
-    Category(Category),
-    Any,
+impl ClassNumber {
+    const ANY: ClassNumber = ClassNumber(u16::MAX);
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     hazard: Hazard,
     file: File,
-    producer: Class,
+    producer: ClassNumber,
     high: bool,
-    consumer: Class,
+    consumer: ClassNumber,
     used_as: Use,
     slot: Option<(u8, bool)>,
 }
@@ -83,16 +80,12 @@ pub struct PairQuery {
     pub hazard: Hazard,
     /// The register file.
     pub file: File,
-    /// The first instruction, if the table names it.
-    pub producer: Option<OpcodeNumber>,
-    /// Its category.
-    pub producer_category: Option<Category>,
+    /// The first instruction's class, if the table names it.
+    pub producer: Option<ClassNumber>,
     /// The register is an odd one of the first one's operand.
     pub high: bool,
-    /// The second instruction, if the table names it.
-    pub consumer: Option<OpcodeNumber>,
-    /// Its category.
-    pub consumer_category: Option<Category>,
+    /// The second instruction's class, if the table names it.
+    pub consumer: Option<ClassNumber>,
     /// How the second one uses the register.
     pub used_as: Use,
     /// At which of its operands, and whether in an odd register of it.
@@ -129,11 +122,12 @@ pub struct Queues {
 /// What was mined for one group of architectures.
 #[derive(Debug, Clone, Default)]
 pub struct MinedTable {
-    numbers: HashMap<String, OpcodeNumber>,
+    name: String,
+    numbers: HashMap<String, ClassNumber>,
     distances: HashMap<Key, Distance>,
     opcodes: HashMap<String, OpcodeFacts>,
-    /// By category and file: the largest `observed_min`.
-    horizons: HashMap<(Category, File), u16>,
+    /// By class without shape, and file: the largest `observed_min`.
+    horizons: HashMap<(String, File), u16>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -181,9 +175,9 @@ impl MinedTable {
         TABLES.get(table_name(arch)?)
     }
 
-    /// Reads a table from its two texts.
-    pub fn parse(distances: &str, opcodes: &str) -> Result<MinedTable, TableError> {
-        let mut table = MinedTable::default();
+    /// Reads a table from its two texts. Its name decides which classes opcodes belong to.
+    pub fn parse(name: &str, distances: &str, opcodes: &str) -> Result<MinedTable, TableError> {
+        let mut table = MinedTable { name: name.to_owned(), ..MinedTable::default() };
         for row in table::rows::<DistanceRow>("mined distances", distances)? {
             table.add_distance(&row)?;
         }
@@ -237,35 +231,30 @@ impl MinedTable {
             slot,
         };
         let distance = Distance { observed_min: value.observed_min, safe: value.safe };
-        if let Some(category) = class_category(&value.producer) {
-            let horizon = self.horizons.entry((category, key.file)).or_default();
-            *horizon = distance.observed_min.max(*horizon);
-        }
+        let horizon = self.horizons.entry((base(&value.producer).to_owned(), key.file)).or_default();
+        *horizon = distance.observed_min.max(*horizon);
         if self.distances.insert(key, distance).is_some() {
             return Err(row.error("a row for the same pair stands above"));
         }
         Ok(())
     }
 
-    fn class(&mut self, name: &str) -> Class {
+    fn class(&mut self, name: &str) -> ClassNumber {
         if name == "any" {
-            return Class::Any;
+            return ClassNumber::ANY;
         }
-        if let Ok(category) = name.parse() {
-            return Class::Category(category);
-        }
-        let next = OpcodeNumber(self.numbers.len() as u16);
-        Class::Opcode(*self.numbers.entry(name.to_owned()).or_insert(next))
+        let next = ClassNumber(self.numbers.len() as u16);
+        *self.numbers.entry(name.to_owned()).or_insert(next)
     }
 
     /// What is known of opcodes alone.
     pub fn without_distances(&self) -> MinedTable {
-        MinedTable { opcodes: self.opcodes.clone(), ..MinedTable::default() }
+        MinedTable { name: self.name.clone(), opcodes: self.opcodes.clone(), ..MinedTable::default() }
     }
 
-    /// The number of an opcode, if a row names it.
-    pub fn number(&self, opcode: &str) -> Option<OpcodeNumber> {
-        self.numbers.get(opcode).copied()
+    /// The number of an opcode's class, if a row names it.
+    pub fn number(&self, opcode: &str) -> Option<ClassNumber> {
+        self.numbers.get(class_of(&self.name, opcode)).copied()
     }
 
     /// What is known of an opcode.
@@ -273,9 +262,11 @@ impl MinedTable {
         self.opcodes.get(opcode).copied()
     }
 
-    /// The largest `observed_min` of any row for results or sources of such a producer: further apart nothing is asked.
-    pub fn horizon(&self, producer: Category, file: File) -> Option<u16> {
-        self.horizons.get(&(producer, file)).copied()
+    /// The largest `observed_min` of any row for results or sources of such an opcode: further apart nothing is asked.
+    pub fn horizon(&self, opcode: &str, file: File) -> Option<u16> {
+        let pair = format!("{opcode}{PAIR}");
+        let classes = [opcode, &pair].map(|name| base(class_of(&self.name, name)).to_owned());
+        classes.into_iter().filter_map(|class| self.horizons.get(&(class, file)).copied()).max()
     }
 
     /// How many rows of distances there are.
@@ -294,25 +285,49 @@ impl MinedTable {
             let PairQuery { hazard, file, high, used_as, .. } = *query;
             self.distances.get(&Key { hazard, file, producer, high, consumer, used_as, slot }).copied()
         };
-        let opcodes = query.producer.zip(query.consumer);
-        let opcodes = opcodes.map(|(p, c)| (Class::Opcode(p), Class::Opcode(c)));
-        opcodes.and_then(|(p, c)| get(p, c, Some(query.slot)).or_else(|| get(p, c, None))).or_else(|| {
-            let producer = Class::Category(query.producer_category?);
-            let consumer = query.consumer_category.map(Class::Category);
-            consumer.and_then(|c| get(producer, c, None)).or_else(|| get(producer, Class::Any, None))
-        })
+        let producer = query.producer?;
+        query
+            .consumer
+            .and_then(|c| get(producer, c, Some(query.slot)).or_else(|| get(producer, c, None)))
+            .or_else(|| get(producer, ClassNumber::ANY, None))
     }
+}
+
+/// The class of an opcode, or of a shaped one (`HMMA:4/4/2/4`, `IADD:64`), in a table.
+pub fn class_of<'a>(table: &str, opcode: &'a str) -> &'a str {
+    let listed = |name: &str| {
+        let class = CLASSES
+            .get(name)?
+            .iter()
+            .find(|(tables, _)| tables.is_empty() || tables.iter().any(|t| t == table));
+        class.map(|(_, class)| class.as_str())
+    };
+    // With its shape, then with fewer and fewer modifiers.
+    let plain = base(opcode);
+    let shorter = std::iter::successors(Some(plain), |name| name.rsplit_once('.').map(|(front, _)| front));
+    std::iter::once(opcode).chain(shorter).find_map(listed).unwrap_or_else(|| match Category::of(plain) {
+        Some(Category::Tensor) => opcode,
+        Some(category) => category.name(),
+        None => plain,
+    })
+}
+
+/// What is added to the name of an opcode whose result is a pair of registers.
+pub const PAIR: &str = ":64";
+
+/// The name without the shape.
+fn base(name: &str) -> &str {
+    name.split(':').next().unwrap_or(name)
 }
 
 /// The name of the table that an architecture uses.
 pub fn table_name(arch: Arch) -> Option<&'static str> {
-    let plain = || TABLE_OF.get(&format!("sm_{}", arch.number()?));
-    TABLE_OF.get(&arch.to_string()).or_else(plain).map(String::as_str)
+    arch_row(arch).map(|row| row.table.as_str())
 }
 
-/// The category of a class as rows name it.
-fn class_category(name: &str) -> Option<Category> {
-    name.parse().ok().or_else(|| Category::of(name.split(':').next().unwrap_or(name)))
+fn arch_row(arch: Arch) -> Option<&'static ArchRow> {
+    let plain = || ARCHES.get(&format!("sm_{}", arch.number()?));
+    ARCHES.get(&arch.to_string()).or_else(plain)
 }
 
 /// The queues that an opcode goes through.
@@ -322,9 +337,24 @@ pub fn queues(opcode: &str, category: Option<Category>) -> Queues {
     QUEUES.get(base).or_else(by_category).copied().unwrap_or_default()
 }
 
-/// What a wait for an instruction of the category takes at the least; 0 where nothing is known.
-pub fn least_latency(category: Category) -> u16 {
-    LATENCIES.get(&category).copied().unwrap_or(0)
+/// What waits for an instruction's scoreboards take at the least; 0 where nothing is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LeastLatency {
+    /// Until the result is there.
+    pub write: u16,
+    /// Until the sources have been read.
+    pub read: u16,
+}
+
+/// What waits for an instruction's scoreboards take at the least.
+pub fn least_latency(opcode: &str, category: Option<Category>) -> LeastLatency {
+    let by_opcode = LATENCIES.get(opcode.split('.').next().unwrap_or(opcode));
+    by_opcode.or_else(|| LATENCIES.get(category?.name())).copied().unwrap_or_default()
+}
+
+/// Whether a barrier that holds the warp goes on only when what was issued before has read its sources.
+pub fn barrier_reads(arch: Arch) -> bool {
+    arch_row(arch).is_some_and(|row| row.barrier_reads == "yes")
 }
 
 macro_rules! tables {
@@ -338,7 +368,7 @@ static TABLES: LazyLock<HashMap<&'static str, MinedTable>> = LazyLock::new(|| {
     tables!["sm_70", "sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"]
         .into_iter()
         .map(|(name, distances, opcodes)| {
-            let table = MinedTable::parse(distances, opcodes);
+            let table = MinedTable::parse(name, distances, opcodes);
             (name, table.unwrap_or_else(|error| panic!("{name}: {error}; checked by the tests")))
         })
         .collect()
@@ -349,14 +379,36 @@ static TABLES: LazyLock<HashMap<&'static str, MinedTable>> = LazyLock::new(|| {
 struct ArchRow {
     arch: String,
     table: String,
+    barrier_reads: String,
     #[serde(rename = "source")]
     _source: String,
 }
 
-static TABLE_OF: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
+static ARCHES: LazyLock<HashMap<String, ArchRow>> = LazyLock::new(|| {
     let rows = table::rows::<ArchRow>("mined architectures", include_str!("../data/mined/architectures.csv"));
     let rows = rows.expect("checked by the tests");
-    rows.into_iter().map(|row| (row.value.arch, row.value.table)).collect()
+    rows.into_iter().map(|row| (row.value.arch.clone(), row.value)).collect()
+});
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClassRow {
+    tables: String,
+    opcode: String,
+    class: String,
+    #[serde(rename = "source")]
+    _source: String,
+}
+
+/// By opcode: the tables, none for all, and the class there.
+static CLASSES: LazyLock<HashMap<String, Vec<(Vec<String>, String)>>> = LazyLock::new(|| {
+    let rows = table::rows::<ClassRow>("mined classes", include_str!("../data/mined/classes.csv"));
+    let mut classes: HashMap<String, Vec<(Vec<String>, String)>> = HashMap::default();
+    for row in rows.expect("checked by the tests").into_iter().map(|row| row.value) {
+        let tables = row.tables.split_whitespace().filter(|&t| t != "*").map(str::to_owned).collect();
+        classes.entry(row.opcode).or_default().push((tables, row.class));
+    }
+    classes
 });
 
 #[derive(Debug, Clone, Deserialize)]
@@ -389,16 +441,17 @@ static QUEUES: LazyLock<HashMap<String, Queues>> = LazyLock::new(|| {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LatencyRow {
-    category: String,
-    cycles: u16,
+    name: String,
+    write: u16,
+    read: u16,
     #[serde(rename = "source")]
     _source: String,
 }
 
-static LATENCIES: LazyLock<HashMap<Category, u16>> = LazyLock::new(|| {
+static LATENCIES: LazyLock<HashMap<String, LeastLatency>> = LazyLock::new(|| {
     let rows = table::rows::<LatencyRow>("mined latencies", include_str!("../data/mined/latencies.csv"));
     let rows = rows.expect("checked by the tests").into_iter().map(|row| row.value);
-    rows.map(|row| (row.category.parse().expect("checked by the tests"), row.cycles)).collect()
+    rows.map(|row| (row.name, LeastLatency { write: row.write, read: row.read })).collect()
 });
 
 #[cfg(test)]
@@ -410,22 +463,22 @@ mod tests {
     const OPCODES: &str = "opcode,decoupled,min_stall,seen,kernels,write_board,read_board,source\n";
 
     fn parse(row: &str) -> Result<MinedTable, TableError> {
-        MinedTable::parse(&format!("{DISTANCES}{row}\n"), OPCODES)
+        MinedTable::parse("sm_90", &format!("{DISTANCES}{row}\n"), OPCODES)
     }
 
     #[test]
     fn every_embedded_table_loads_and_serves_its_architectures() {
-        for name in TABLE_OF.values() {
-            let table = &TABLES[name.as_str()];
-            assert!(table.len() > 100, "{name} has {} rows", table.len());
-        }
-        for arch in TABLE_OF.keys() {
+        for (arch, row) in ARCHES.iter() {
+            let (name, table) = (&row.table, &TABLES[row.table.as_str()]);
+            assert!(table.len() > 80, "{name} has {} rows", table.len());
+            assert!(["yes", "no"].contains(&row.barrier_reads.as_str()), "{arch}");
             let arch: Arch = arch.parse().expect("an architecture");
             assert!(MinedTable::of(arch).is_some());
         }
         assert!(queues("LDS.U", Some(Category::Shared)).returns != 0);
         assert_eq!(queues("IADD3", Some(Category::Alu)), Queues::default());
-        assert!(least_latency(Category::Shared) > 0);
+        let [load, store] = ["LDS", "STS"].map(|opcode| least_latency(opcode, Some(Category::Shared)));
+        assert!(load.write > load.read && store.read > load.read);
     }
 
     #[test]
@@ -442,27 +495,41 @@ mod tests {
     fn the_most_specific_row_wins() {
         let text = format!(
             "{DISTANCES}raw,R,alu,low,any,operand,,3,9,100,10,3,t\nraw,R,alu,low,fma,operand,,4,8,100,10,3,t\n\
-             raw,R,SEL,low,FADD,operand,,5,7,100,10,3,t\nraw,R,SEL,low,FADD,operand,2h,6,6,100,10,3,t\n"
+             raw,R,alu,low,imad_wide,operand,,5,7,100,10,3,t\nraw,R,alu,low,imad_wide,operand,2h,6,6,100,10,3,t\n"
         );
-        let table = MinedTable::parse(&text, OPCODES).expect("a table");
+        let table = MinedTable::parse("sm_90", &text, OPCODES).expect("a table");
         let query = |consumer: &str, slot| PairQuery {
             hazard: Hazard::Raw,
             file: File::General,
             producer: table.number("SEL"),
-            producer_category: Some(Category::Alu),
             high: false,
             consumer: table.number(consumer),
-            consumer_category: Category::of(consumer),
             used_as: Use::Operand,
             slot,
         };
         let min = |consumer, slot| table.distance(&query(consumer, slot)).map(|d| d.observed_min);
-        assert_eq!(min("FADD", (2, true)), Some(6));
-        assert_eq!(min("FADD", (2, false)), Some(5));
+        assert_eq!(min("IMAD.WIDE", (2, true)), Some(6));
+        assert_eq!(min("IMAD.WIDE", (2, false)), Some(5));
         assert_eq!(min("FMUL", (2, true)), Some(4));
-        assert_eq!(min("LOP3", (0, false)), Some(3));
+        assert_eq!(min("LDG", (0, false)), Some(3));
         assert_eq!(table.distance(&PairQuery { high: true, ..query("FADD", (0, false)) }), None);
-        assert_eq!(table.horizon(Category::Alu, File::General), Some(6));
+        assert_eq!(table.horizon("SEL", File::General), Some(6));
+    }
+
+    #[test]
+    fn classes_depend_on_the_table() {
+        assert_eq!(class_of("sm_90", "VIADD"), "fma");
+        assert_eq!(class_of("sm_86", "VIADD"), "alu");
+        assert_eq!(class_of("sm_120", "MOV:64"), "alu_64");
+        assert_eq!(class_of("sm_120", "MOV"), "alu_b");
+        assert_eq!(class_of("sm_90", "IADD:64"), "alu");
+        assert_eq!(class_of("sm_90", "HMMA:4/4/2/4"), "HMMA:4/4/2/4");
+        assert_eq!(class_of("sm_90", "NOVEL"), "NOVEL");
+        assert_eq!(class_of("sm_100", "UTCHMMA.2CTA"), "async");
+        assert_eq!(class_of("sm_90", "UIADD3.64"), "uniform");
+        let tables: Vec<&String> = ARCHES.values().map(|row| &row.table).collect();
+        let listed = CLASSES.values().flatten().flat_map(|(named, _)| named);
+        assert!(listed.into_iter().all(|named| tables.contains(&named)), "a table that there is not");
     }
 
     #[test]
@@ -479,6 +546,6 @@ mod tests {
         ] {
             assert!(parse(row).is_err(), "{row}");
         }
-        assert!(MinedTable::parse(DISTANCES, &format!("{OPCODES}NOP,maybe,1,1,1,0,0,t\n")).is_err());
+        assert!(MinedTable::parse("", DISTANCES, &format!("{OPCODES}NOP,maybe,1,1,1,0,0,t\n")).is_err());
     }
 }

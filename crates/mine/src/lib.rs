@@ -12,7 +12,7 @@ pub use stats::{Cell, Distances, OpcodeCounts, Place};
 
 use rustc_hash::FxHashMap;
 use sassafras_control::{Field, volta};
-use sassafras_ir::{Block, Function, Operand, Payload};
+use sassafras_ir::{Block, Function, Operand, Payload, RegClass};
 use sassafras_machine::Category;
 use sassafras_machine::mined::{File, Use};
 use sassafras_verify::hazards::rules::class_name;
@@ -87,7 +87,9 @@ impl Mined {
             ids[inst.as_u32() as usize] = id;
             let Payload::Word(word) = f.inst(inst).payload else { continue };
             let raw = volta::read(word);
-            let writes = f.defs(inst).iter().any(|op| matches!(op, Operand::Reg(_)));
+            // Convergence barriers are written at a fixed time, whatever else the instruction does.
+            let writes = |op: &Operand| matches!(op, Operand::Reg(span) if span.class() != RegClass::Barrier);
+            let writes = f.defs(inst).iter().any(writes);
             let [write, read] = [Field::Write, Field::Read].map(|field| raw.get(field) < 6);
             // A branch to itself stands behind the end and never stalls.
             let to_itself = f.branch_targets(inst).any(|b| f.block_insts(b).first() == Some(&inst));

@@ -22,7 +22,7 @@ struct Args {
     /// Where the tables go, one pair of files per group of architectures.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Take at most this many instructions per file and group of architectures, whole functions in file order.
+    /// Take at most this many instructions per source and group of architectures, whole functions in file order.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     limit: u64,
     /// Leave out functions with more instructions than this.
@@ -31,18 +31,24 @@ struct Args {
     /// Also write every count to this file, one line per file, pair and distance.
     #[arg(long, value_name = "FILE")]
     counts: Option<PathBuf>,
-    /// Cubins, fatbinaries, libraries; a folder counts as one file.
+    /// Cubins, fatbinaries, libraries, folders of them. Files of one name, whatever folder they are in, count as one:
+    /// they were compiled from one source.
     #[arg(required = true)]
     files: Vec<PathBuf>,
 }
 
 fn main() -> Result<()> {
     let args = Args::parse();
-    let mined: Vec<BTreeMap<&'static str, Mined>> = args
-        .files
+    let mut sources: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    for path in args.files.iter().map(|path| files(path)).collect::<Result<Vec<_>>>()?.into_iter().flatten() {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        sources.entry(name).or_default().push(path);
+    }
+    let sources: Vec<Vec<PathBuf>> = sources.into_values().collect();
+    let mined: Vec<BTreeMap<&'static str, Mined>> = sources
         .par_iter()
         .enumerate()
-        .map(|(i, path)| mine(path, i as u32, &args))
+        .map(|(i, paths)| mine(paths, i as u32, &args))
         .collect::<Result<_>>()?;
     if let Some(path) = &args.counts {
         write_counts(path, &mined).with_context(|| format!("cannot write {}", path.display()))?;
@@ -52,7 +58,7 @@ fn main() -> Result<()> {
         all.entry(table).or_default().join(mined);
     }
     for (table, mined) in &all {
-        let rows = tables::distances(mined);
+        let rows = tables::distances(mined, table);
         let text = tables::write_distances(&rows);
         let path = args.out.join(format!("{table}.distances.csv"));
         let before = std::fs::read_to_string(&path).unwrap_or_default();
@@ -96,11 +102,11 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn mine(path: &Path, number: u32, args: &Args) -> Result<BTreeMap<&'static str, Mined>> {
+fn mine(paths: &[PathBuf], number: u32, args: &Args) -> Result<BTreeMap<&'static str, Mined>> {
     let mut all: BTreeMap<&'static str, Mined> = BTreeMap::new();
     let mut seen: FxHashSet<(&str, u64)> = FxHashSet::default();
-    for file in files(path)? {
-        let bytes = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    for file in paths {
+        let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
         let Ok(container) = Container::parse(&bytes) else { continue };
         for image in container.cubins() {
             let Ok(bytes) = container.bytes(image) else { continue };

@@ -10,7 +10,7 @@ pub struct Cell {
     /// In how many functions.
     pub functions: u32,
     /// In which files, one bit each; the last bit stands for all further ones.
-    pub files: u64,
+    pub files: u128,
     /// Of these, pairs where both instructions have the same guard, so that the second surely meets the first.
     pub certain: u32,
     /// In how many functions those are.
@@ -33,7 +33,7 @@ pub struct Distances {
     /// In how many functions, no wait between.
     pub functions: u32,
     /// In which files.
-    pub files: u64,
+    pub files: u128,
     last: u32,
 }
 
@@ -56,7 +56,7 @@ impl Distances {
             self.least_waited = Some(self.least_waited.map_or(cycles, |least| least.min(cycles)));
             return;
         }
-        let file = 1 << place.file.min(63);
+        let file = 1 << place.file.min(127);
         self.seen += 1;
         self.files |= file;
         self.functions += u32::from(std::mem::replace(&mut self.last, place.function) != place.function);
@@ -128,7 +128,7 @@ pub struct OpcodeCounts {
     /// In how many functions.
     pub functions: u32,
     /// In which files.
-    pub files: u64,
+    pub files: u128,
     last: u32,
 }
 
@@ -139,7 +139,7 @@ impl OpcodeCounts {
         self.write_board += u64::from(write);
         self.read_board += u64::from(read);
         self.stalls[usize::from(stall & 15)] += 1;
-        self.files |= 1 << place.file.min(63);
+        self.files |= 1 << place.file.min(127);
         self.functions += u32::from(std::mem::replace(&mut self.last, place.function) != place.function);
     }
 

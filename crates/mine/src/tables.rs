@@ -1,25 +1,39 @@
 //! From counts to the tables of the checker.
 //!
-//! Distances are written for pairs of categories, for a category and any consumer, for pairs of opcodes, and for pairs of
-//! opcodes at one operand, each time only where that says more than the wider row. `observed_min` is the smallest
-//! distance ever left; it, or one cycle more, must have been left [`MIN_SEEN`] times, in [`MIN_FUNCTIONS`] functions and
-//! [`MIN_FILES`] files: templates repeat one accident of a schedule many times, but inside one library.
-//! `safe` is the smallest distance left that often between instructions with the same guard, otherwise the largest such
-//! distance of the category.
+//! Distances are written for a class and any consumer, for pairs of classes, and for pairs of classes at one operand where
+//! the consumer reads its operands at different times; each time only where that says more than the wider row.
+//!
+//! `observed_min` is the smallest distance ever left. A row for any consumer needs [`ANY`] as evidence at it or one cycle
+//! above, one for a pair of classes [`PAIR`]: templates repeat one accident of a schedule many times, but inside one
+//! library. Nothing overwrites a result at once, but only after somebody has read it, so the smallest distance between
+//! two writes is that of the reader between them; two writes are asked to be no further apart than it takes to finish in
+//! order, which is the difference of their shortest latencies.
+//!
+//! `safe` is the smallest distance left often between instructions with the same guard, otherwise the largest such
+//! distance of the class.
 
 use crate::{Cell, Distances, Mined, OpcodeCounts, PairKey};
 use sassafras_machine::Category;
-use sassafras_machine::mined::{File, Use};
+use sassafras_machine::mined::{File, Use, class_of};
 use sassafras_verify::hazards::HazardKind;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// A row needs that many pairs.
-pub const MIN_SEEN: u64 = 20;
-/// In that many functions.
-pub const MIN_FUNCTIONS: u32 = 3;
-/// Its smallest distance must stand in that many files.
-pub const MIN_FILES: u32 = 2;
+/// How often, in how many functions and files a smallest distance must have been left.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence {
+    /// Pairs.
+    pub seen: u64,
+    /// Functions.
+    pub functions: u32,
+    /// Files.
+    pub files: u32,
+}
+
+/// For any consumer, and for `safe`.
+pub const ANY: Evidence = Evidence { seen: 20, functions: 3, files: 2 };
+/// For a pair of classes.
+pub const PAIR: Evidence = Evidence { seen: 60, functions: 6, files: 3 };
 
 /// What a row is for, as the table spells it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,54 +66,62 @@ pub struct Row {
 
 /// Whether the smallest distance is a bound that the compiler ran into, and not where an accident of few schedules left
 /// it: it, or one cycle more, was left often, in several functions and files.
-fn is_credible(d: &Distances) -> bool {
+fn is_credible(d: &Distances, evidence: Evidence) -> bool {
     let Some(least) = d.least() else { return false };
     let close = || d.cells.iter().filter(|cell| cell.cycles <= least + 1);
-    close().map(|cell| u64::from(cell.seen)).sum::<u64>() >= MIN_SEEN
-        && close().map(|cell| cell.functions).max() >= Some(MIN_FUNCTIONS)
-        && close().fold(0, |files, cell| files | cell.files).count_ones() >= MIN_FILES
+    close().map(|cell| u64::from(cell.seen)).sum::<u64>() >= evidence.seen
+        && close().map(|cell| cell.functions).max() >= Some(evidence.functions)
+        && close().fold(0, |files, cell| files | cell.files).count_ones() >= evidence.files
 }
 
-/// Integer and FP32 results reach every reader within this many cycles of the first: rows that say more are accidents.
-const FORWARDING_SPREAD: u16 = 2;
+/// The shortest latency of a class: the smallest distance to any reader.
+fn latency(rows: &Rows, class: &str, file: File) -> Option<u16> {
+    let reads = |key: &RowKey| key.kind == HazardKind::Raw && key.file == file && key.producer == class;
+    rows.iter().filter(|(key, _)| reads(key)).map(|(_, row)| row.observed_min).min()
+}
 
 /// The distance that a row demands; none when too little was seen.
-///
-/// Nothing overwrites a result at once, but only after somebody has read it: the smallest distance between two writes is
-/// that of the reader between them. Those with a wait between count too, since they only ever lower the demand.
-fn observed_min(key: &RowKey, d: &Distances, any: Option<&Row>) -> Option<u16> {
-    let least = d.least().filter(|_| is_credible(d))?;
-    match key.kind {
-        HazardKind::Waw => Some(d.least_waited.map_or(least, |waited| waited.min(least))),
-        HazardKind::Raw if matches!(category_of(&key.producer), Some(Category::Alu | Category::Fma)) => {
-            Some(any.map_or(least, |any| least.min(any.observed_min + FORWARDING_SPREAD)))
-        }
-        _ => Some(least),
+fn observed_min(key: &RowKey, d: &Distances, rows: &Rows) -> Option<u16> {
+    let evidence = if key.consumer == "any" { ANY } else { PAIR };
+    let least = d.least().filter(|_| is_credible(d, evidence))?;
+    if key.kind != HazardKind::Waw {
+        return Some(least);
     }
+    // Distances with a wait between count too, since they only ever lower the demand.
+    let least = d.least_waited.map_or(least, |waited| waited.min(least));
+    let Some(first) = latency(rows, &key.producer, key.file) else { return Some(least) };
+    // What takes longer than it can be told finishes after anything.
+    let second = latency(rows, &key.consumer, key.file).unwrap_or(first);
+    Some(least.min(first.saturating_sub(second).max(1)))
 }
 
 /// The row for any consumer.
 fn any(key: &RowKey) -> RowKey {
-    let producer = category_of(&key.producer).map_or_else(|| key.producer.clone(), |c| c.to_string());
-    RowKey { producer, consumer: "any".to_owned(), slot: None, ..key.clone() }
+    RowKey { consumer: "any".to_owned(), slot: None, ..key.clone() }
 }
 
 /// The smallest distance left often enough between instructions with one guard.
 fn safe(d: &Distances) -> Option<u16> {
     let enough =
-        |cell: &&Cell| u64::from(cell.certain) >= MIN_SEEN && cell.certain_functions >= MIN_FUNCTIONS;
+        |cell: &&Cell| u64::from(cell.certain) >= ANY.seen && cell.certain_functions >= ANY.functions;
     d.cells.iter().find(enough).map(|cell| cell.cycles)
 }
 
 /// Rows keyed by what they are for.
 pub type Rows = BTreeMap<RowKey, Row>;
 
-/// The rows of the distance table.
-pub fn distances(mined: &Mined) -> Rows {
+/// Whether instructions of the category read their operands at different times.
+fn reads_late(category: Option<Category>) -> bool {
+    matches!(category, Some(Category::ImadWide | Category::Tensor))
+}
+
+/// The rows of the distance table with this name.
+pub fn distances(mined: &Mined, table: &str) -> Rows {
     let useful = |key: &PairKey| key.kind != HazardKind::WaitTooSoon && !key.guarded;
-    let mut levels: [BTreeMap<RowKey, Distances>; 4] = Default::default();
+    let mut levels: [BTreeMap<RowKey, Distances>; 3] = Default::default();
     for (key, d) in mined.pairs.iter().filter(|(key, _)| useful(key)) {
-        let row = |producer: &str, consumer: &str, slot| RowKey {
+        let [producer, consumer] = [key.producer, key.consumer].map(|id| class_of(table, mined.text(id)));
+        let row = |consumer: &str, slot| RowKey {
             kind: key.kind,
             file: key.file,
             producer: producer.to_owned(),
@@ -108,64 +130,49 @@ pub fn distances(mined: &Mined) -> Rows {
             used_as: key.used_as,
             slot,
         };
-        let (first, second) = (mined.text(key.producer), mined.text(key.consumer));
         let mut add = |level: usize, row: RowKey| levels[level].entry(row).or_default().join(d);
-        if let Some(p) = mined.category(key.producer) {
-            add(0, row(&p.to_string(), "any", None));
-            let by_consumer = mined.category(key.consumer);
-            let by_consumer = by_consumer.filter(|_| !matches!(key.used_as, Use::Guard | Use::Branch));
-            if let Some(c) = by_consumer {
-                add(1, row(&p.to_string(), &c.to_string(), None));
+        add(0, row("any", None));
+        // A guard is read at one place, whatever it guards.
+        if !matches!(key.used_as, Use::Guard | Use::Branch) {
+            add(1, row(consumer, None));
+            if key.kind == HazardKind::Raw && reads_late(mined.category(key.consumer)) {
+                add(2, row(consumer, Some(key.slot)));
             }
-        }
-        // A guard is read at one place, whatever it guards; uniform instructions are all alike; and how soon a result
-        // is overwritten says more about the code than about the opcodes.
-        let alike = mined.category(key.producer) == Some(Category::Uniform) || key.kind == HazardKind::Waw;
-        if !alike && !matches!(key.used_as, Use::Guard | Use::Branch) {
-            add(2, row(first, second, None));
-            add(3, row(first, second, Some(key.slot)));
         }
     }
-    let bounds = bounds(&levels[2]);
+    let bounds = bounds(&levels[1]);
     let mut rows = Rows::new();
-    for (level, keys) in levels.iter().enumerate() {
-        for (key, d) in keys {
-            let Some(least) = observed_min(key, d, rows.get(&any(key))) else { continue };
-            let bound = bounds.get(&bound_key(key)).copied().unwrap_or(least).max(least);
-            let exact = if level >= 2 { safe(d) } else { None };
-            let row = Row {
-                observed_min: least,
-                safe: exact.unwrap_or(bound),
-                bound: exact.is_none(),
-                seen: d.seen,
-                functions: d.functions,
-                files: d.cells.first().map_or(0, |cell| cell.files.count_ones()),
-            };
-            let wider = wider(key, &rows);
-            if wider.is_none_or(|w| w.observed_min != row.observed_min || w.safe != row.safe) {
-                rows.insert(key.clone(), row);
-            }
+    for (key, d) in levels.iter().flatten() {
+        let Some(least) = observed_min(key, d, &rows) else { continue };
+        let exact = if key.consumer == "any" { None } else { safe(d) };
+        let bound = bounds.get(&bound_key(key)).copied().unwrap_or(least);
+        let row = Row {
+            observed_min: least,
+            safe: exact.unwrap_or(bound).max(least),
+            bound: exact.is_none(),
+            seen: d.seen,
+            functions: d.functions,
+            files: d.cells.first().map_or(0, |cell| cell.files.count_ones()),
+        };
+        let wider = wider(key, &rows);
+        if wider.is_none_or(|w| w.observed_min != row.observed_min || w.safe != row.safe) {
+            rows.insert(key.clone(), row);
         }
     }
     rows
 }
 
-/// What a category's safe distance is bounded by: hazard, file, producer's category, half, use.
+/// What a class's safe distance is bounded by: hazard, file, producer, half, use.
 type BoundKey = (HazardKind, File, String, bool, Use);
 
 fn bound_key(key: &RowKey) -> BoundKey {
-    let category = category_of(&key.producer).map_or_else(|| key.producer.clone(), |c| c.to_string());
-    (key.kind, key.file, category, key.high, key.used_as)
+    (key.kind, key.file, key.producer.clone(), key.high, key.used_as)
 }
 
-fn category_of(name: &str) -> Option<Category> {
-    name.parse().ok().or_else(|| Category::of(name.split(':').next().unwrap_or(name)))
-}
-
-fn bounds(opcodes: &BTreeMap<RowKey, Distances>) -> BTreeMap<BoundKey, u16> {
+fn bounds(pairs: &BTreeMap<RowKey, Distances>) -> BTreeMap<BoundKey, u16> {
     let mut bounds = BTreeMap::new();
-    for (key, d) in opcodes {
-        let Some(cycles) = safe(d).filter(|_| is_credible(d)) else { continue };
+    for (key, d) in pairs {
+        let Some(cycles) = safe(d).filter(|_| is_credible(d, ANY)) else { continue };
         let bound: &mut u16 = bounds.entry(bound_key(key)).or_default();
         *bound = cycles.max(*bound);
     }
@@ -174,16 +181,8 @@ fn bounds(opcodes: &BTreeMap<RowKey, Distances>) -> BTreeMap<BoundKey, u16> {
 
 /// The row that would be used if this one were not there.
 fn wider<'a>(key: &RowKey, rows: &'a Rows) -> Option<&'a Row> {
-    let opcodes = RowKey { slot: None, ..key.clone() };
-    let category = |name: &str| category_of(name).map(|c| c.to_string());
-    let categories = category(&key.producer)
-        .zip(category(&key.consumer))
-        .map(|(producer, consumer)| RowKey { producer, consumer, slot: None, ..key.clone() });
-    [Some(opcodes), categories, Some(any(key))]
-        .into_iter()
-        .flatten()
-        .filter(|wider| wider != key)
-        .find_map(|wider| rows.get(&wider))
+    let classes = RowKey { slot: None, ..key.clone() };
+    [classes, any(key)].iter().filter(|wider| *wider != key).find_map(|wider| rows.get(wider))
 }
 
 /// The distance table as text.
@@ -208,15 +207,14 @@ pub fn write_distances(rows: &Rows) -> String {
             row.seen,
             row.functions,
             row.files,
-            if row.bound { "mined; safe: bound of the category" } else { "mined" },
+            if row.bound { "mined; safe: bound of the class" } else { "mined" },
         );
     }
     out
 }
 
 /// The columns of [`counts`].
-pub const COUNT_COLUMNS: &str =
-    "hazard,file,producer,half,consumer,use,slot,guarded,waited,cycles,seen,certain,functions,certain_functions";
+pub const COUNT_COLUMNS: &str = "hazard,file,producer,half,consumer,use,slot,guarded,waited,cycles,seen,certain,functions,certain_functions";
 
 /// Every count, one line per pair and distance, sorted.
 pub fn counts(mined: &Mined) -> Vec<String> {
@@ -264,13 +262,13 @@ pub fn write_opcodes(mined: &Mined) -> String {
         opcodes.entry(name.split(':').next().unwrap_or(name)).or_default().join(counts);
     }
     for (name, counts) in opcodes {
-        if name == "OPAQUE" || counts.seen < MIN_SEEN || counts.functions < MIN_FUNCTIONS {
+        if name == "OPAQUE" || counts.seen < ANY.seen || counts.functions < ANY.functions {
             continue;
         }
         let min_stall = counts.stalls.iter().position(|&n| n > 0).unwrap_or(0);
         let is_control = matches!(Category::of(name), Some(Category::Control | Category::Barrier));
         let min_stall =
-            if is_control && counts.files.count_ones() >= MIN_FILES { min_stall.max(1) } else { 1 };
+            if is_control && counts.files.count_ones() >= ANY.files { min_stall.max(1) } else { 1 };
         let _ = writeln!(
             out,
             "{name},{},{min_stall},{},{},{},{},mined",

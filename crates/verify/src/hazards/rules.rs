@@ -3,7 +3,8 @@
 use super::walk::{HazardKind, Pair};
 use sassafras_ir::{Effects, Function, Inst, Operand, RegClass, Role};
 use sassafras_machine::mined::{
-    File, MinedTable, OpcodeFacts, OpcodeNumber, PairQuery, Queues, Use, least_latency, queues,
+    ClassNumber, File, LeastLatency, MinedTable, OpcodeFacts, PAIR, PairQuery, Queues, Use, barrier_reads,
+    least_latency, queues,
 };
 use sassafras_machine::{Arch, Category, Hazard, constants};
 use std::borrow::Cow;
@@ -27,18 +28,23 @@ pub enum Need {
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     table: Cow<'static, MinedTable>,
+    /// A barrier that holds the warp goes on only when what was issued before has read its sources.
+    pub(super) barrier_reads: bool,
 }
 
 impl Rules {
     /// The rules of a table.
     pub fn new(table: MinedTable) -> Rules {
-        Rules { table: Cow::Owned(table) }
+        Rules { table: Cow::Owned(table), barrier_reads: false }
     }
 
     /// The rules of an architecture. Where nothing was mined every distance is unknown, but scoreboards are checked.
     pub fn of(arch: Arch) -> &'static Rules {
         static ALL: LazyLock<HashMap<Arch, Rules>> = LazyLock::new(|| {
-            let with_table = |arch| Some((arch, Rules { table: Cow::Borrowed(MinedTable::of(arch)?) }));
+            let with_table = |arch| {
+                let table = Cow::Borrowed(MinedTable::of(arch)?);
+                Some((arch, Rules { table, barrier_reads: barrier_reads(arch) }))
+            };
             Arch::all().filter_map(with_table).collect()
         });
         static NONE: LazyLock<Rules> = LazyLock::new(Rules::default);
@@ -49,6 +55,7 @@ impl Rules {
     pub fn for_mining(arch: Arch) -> Rules {
         Rules {
             table: Cow::Owned(MinedTable::of(arch).map(MinedTable::without_distances).unwrap_or_default()),
+            barrier_reads: barrier_reads(arch),
         }
     }
 
@@ -70,11 +77,9 @@ impl Rules {
         let query = PairQuery {
             hazard,
             file: pair.file(),
-            producer: pair.producer_number,
-            producer_category: pair.producer_category,
+            producer: pair.producer_class,
             high: pair.part % 2 == 1,
-            consumer: pair.consumer_number,
-            consumer_category: pair.consumer_category,
+            consumer: pair.consumer_class,
             used_as: pair.used_as,
             slot: pair.slot,
         };
@@ -95,32 +100,36 @@ impl Rules {
                     category,
                     facts: self.table.opcode(text).unwrap_or(default),
                     queues: queues(text, category),
-                    least: category.map_or(0, least_latency),
+                    least: least_latency(text, category),
                     special: Special::of(text),
-                    number: self.table.number(text),
-                    horizon: RegClass::ALL.map(|class| self.horizon(category, class)),
+                    class: self.table.number(text),
+                    class_64: self.table.number(&format!("{text}{PAIR}")),
+                    horizon: RegClass::ALL.map(|class| self.horizon(text, category, class)),
                 }
             })
             .collect()
     }
 
     /// After how many cycles a result of fixed latency is surely there.
-    fn horizon(&self, category: Option<Category>, class: RegClass) -> u8 {
-        let mined = category.and_then(|c| self.table.horizon(c, file(class)));
+    fn horizon(&self, text: &str, category: Option<Category>, class: RegClass) -> u8 {
+        let mined = self.table.horizon(text, file(class));
         mined.map_or_else(|| default_horizon(category), |cycles| cycles.min(255) as u8)
     }
 
-    /// The number of an instruction's class, where it is more than its opcode says.
-    pub(super) fn shaped_number(&self, f: &Function, inst: Inst) -> Option<OpcodeNumber> {
+    /// The class of a matrix instruction.
+    pub(super) fn shaped_class(&self, f: &Function, inst: Inst) -> Option<ClassNumber> {
         self.table.number(&class_name(f, inst))
     }
 }
 
-/// The name that tables give to the class of an instruction: its opcode, and for matrix instructions how many registers
-/// the result and the sources take, since the shape decides how long they run.
+/// The name of an instruction for [`class_of`](sassafras_machine::mined::class_of): its opcode, and how many registers
+/// the result takes, for matrix instructions also the sources, since the shape decides how long they run.
 pub fn class_name(f: &Function, inst: Inst) -> String {
     let mut name = f.opcode_text(f.inst(inst).opcode).to_owned();
     if Category::of(&name) != Some(Category::Tensor) {
+        if is_pair(f, inst) {
+            name.push_str(PAIR);
+        }
         return name;
     }
     let mut separator = ':';
@@ -134,6 +143,15 @@ pub fn class_name(f: &Function, inst: Inst) -> String {
         }
     }
     name
+}
+
+/// Whether the result is a pair of registers.
+pub(super) fn is_pair(f: &Function, inst: Inst) -> bool {
+    let first = f.defs(inst).iter().find_map(|op| match op {
+        Operand::Reg(span) => Some(span),
+        _ => None,
+    });
+    first.is_some_and(|span| span.class() == RegClass::Gpr && span.len() == 2)
 }
 
 /// The register file of a class, as the tables call it.
@@ -154,9 +172,11 @@ pub(super) struct OpcodeInfo {
     pub category: Option<Category>,
     pub facts: OpcodeFacts,
     pub queues: Queues,
-    pub least: u16,
+    pub least: LeastLatency,
     pub special: Special,
-    pub number: Option<OpcodeNumber>,
+    /// The class in the table, and that of the same opcode with a pair as its result.
+    pub class: Option<ClassNumber>,
+    pub class_64: Option<ClassNumber>,
     /// By register class.
     pub horizon: [u8; 6],
 }

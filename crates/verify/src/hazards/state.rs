@@ -47,7 +47,9 @@ pub(super) struct Fact {
     pub guard: Option<u8>,
     /// Scoreboards of later instructions that cannot finish before this has.
     pub cover: u8,
-    /// How many instructions have set the guard since.
+    /// The scoreboard whose count says when this is over: the guard, or the first one of `cover`.
+    pub counted: Option<u8>,
+    /// How many instructions have set that scoreboard since the one that it is counted for.
     pub behind: u8,
     /// The queue in which the producer reads, or returns, in order.
     pub queue: u8,
@@ -64,6 +66,17 @@ pub(super) struct Fact {
 }
 
 impl Fact {
+    /// An instruction sets these scoreboards; those in `implied` are released only after this is over.
+    pub fn set(&mut self, boards: u8, implied: u8) {
+        if self.counted.is_some_and(|board| boards >> board & 1 == 1) {
+            self.behind = self.behind.saturating_add(1);
+        }
+        self.cover |= implied;
+        if self.counted.is_none() {
+            self.counted = first_board(implied);
+        }
+    }
+
     const fn key(&self) -> (Lane, Inst, bool) {
         (self.lane, self.producer, self.write)
     }
@@ -123,6 +136,7 @@ impl State {
                     let (Some(x), Some(y)) = (a.next(), b.next()) else { break };
                     let worst = Fact {
                         cover: x.cover & y.cover,
+                        counted: x.counted.filter(|_| x.counted == y.counted),
                         behind: x.behind.min(y.behind),
                         issued: x.issued.max(y.issued),
                         waited: x.waited || y.waited,
@@ -253,6 +267,7 @@ impl Live {
             part: new.part,
             guard: new.guard,
             cover: new.cover,
+            counted: new.guard.or_else(|| first_board(new.cover)),
             behind: 0,
             queue: new.queue,
             tag: new.tag,
@@ -356,6 +371,11 @@ impl Live {
             self.link(fact);
         }
     }
+}
+
+/// The lowest scoreboard of a mask.
+fn first_board(mask: u8) -> Option<u8> {
+    (mask != 0).then(|| mask.trailing_zeros() as u8)
 }
 
 /// Whether two guards cannot both hold for one thread.

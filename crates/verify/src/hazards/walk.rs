@@ -1,14 +1,14 @@
 //! The data flow.
 
 use super::fields::{Depbar, Fields, bar_blocks, ends_group, warpgroup_wait};
-use super::rules::{OpcodeInfo, Rules, Special, file, used_as};
+use super::rules::{OpcodeInfo, Rules, Special, file, is_pair, used_as};
 use super::state::{Board, Fact, GuardTag, Live, MAX_ELAPSED, NewFact, State, WARPGROUP, exclude};
 use fixedbitset::FixedBitSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::{Block, Effects, Function, Inst, Lane, LaneRef, Operand, RegClass, Role};
 use sassafras_machine::Category;
-use sassafras_machine::mined::{File, OpcodeNumber, Queues, Use};
+use sassafras_machine::mined::{ClassNumber, File, Queues, Use};
 
 /// What two instructions collide over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,14 +64,10 @@ pub struct Pair<'a> {
     pub producer: Inst,
     /// The one that comes.
     pub consumer: Inst,
-    /// The first one's category.
-    pub producer_category: Option<Category>,
+    /// The first one's class in the table.
+    pub producer_class: Option<ClassNumber>,
     /// The second one's.
-    pub consumer_category: Option<Category>,
-    /// The first one's number in the table.
-    pub producer_number: Option<OpcodeNumber>,
-    /// The second one's.
-    pub consumer_number: Option<OpcodeNumber>,
+    pub consumer_class: Option<ClassNumber>,
     /// How the second one uses the lane.
     pub used_as: Use,
     /// Which lane of the first one's operand.
@@ -254,11 +250,12 @@ impl<'a> Walker<'a> {
         &self.opcodes[self.f.inst(inst).opcode.as_u32() as usize]
     }
 
-    fn number(&self, inst: Inst) -> Option<OpcodeNumber> {
+    fn class(&self, inst: Inst) -> Option<ClassNumber> {
         let info = self.info(inst);
         match info.category {
-            Some(Category::Tensor) => self.rules.shaped_number(self.f, inst),
-            _ => info.number,
+            Some(Category::Tensor) => self.rules.shaped_class(self.f, inst),
+            _ if info.class != info.class_64 && is_pair(self.f, inst) => info.class_64,
+            _ => info.class,
         }
     }
 
@@ -276,7 +273,7 @@ impl<'a> Walker<'a> {
             None => guard.is_none(),
             Some(_) => guard.is_some() && self.live.current(fact.tag) == guard,
         };
-        let (first, second) = (self.info(fact.producer), self.info(consumer));
+        let first = self.info(fact.producer);
         let place = match lane.role {
             Role::Guard => 0,
             Role::Operand(place) | Role::Address(place) => place,
@@ -287,10 +284,8 @@ impl<'a> Walker<'a> {
             lane: Some(fact.lane),
             producer: fact.producer,
             consumer,
-            producer_category: first.category,
-            consumer_category: second.category,
-            producer_number: self.number(fact.producer),
-            consumer_number: self.number(consumer),
+            producer_class: self.class(fact.producer),
+            consumer_class: self.class(consumer),
             used_as,
             part: fact.part,
             slot: (place.min(255) as u8, lane.part % 2 == 1),
@@ -312,10 +307,8 @@ impl<'a> Walker<'a> {
             lane: None,
             producer: first,
             consumer: second,
-            producer_category: self.info(first).category,
-            consumer_category: self.info(second).category,
-            producer_number: None,
-            consumer_number: None,
+            producer_class: None,
+            consumer_class: None,
             used_as: Use::Operand,
             part: 0,
             slot: (0, false),
@@ -411,9 +404,8 @@ impl<'a> Walker<'a> {
             let Some(set) = self.live.boards[usize::from(board)].filter(|_| waits >> board & 1 == 1) else {
                 continue;
             };
-            // A count that leaves the newest under way need not see it.
-            let counts = depbar.is_some_and(|d| d.board == board && d.count > 0) && drained >> board & 1 == 0;
-            if !counts {
+            // A DEPBAR looks at its scoreboards later than an instruction that waits before it is issued.
+            if control.wait >> board & 1 == 1 {
                 let elapsed = (clock - set.latest).clamp(0, MAX_ELAPSED) as u16;
                 observer.pair(&self.bare(HazardKind::WaitTooSoon, set.setter, inst, elapsed, 0));
             }
@@ -424,7 +416,7 @@ impl<'a> Walker<'a> {
         }
         self.live.end_where(|fact| {
             let boards = fact.cover | fact.guard.map_or(0, |g| 1 << g);
-            let counted = depbar.filter(|d| fact.guard == Some(d.board));
+            let counted = depbar.filter(|d| fact.counted == Some(d.board));
             counted.is_some_and(|d| fact.behind >= d.count) || boards & drained != 0
         });
         self.live.note_wait();
@@ -436,7 +428,8 @@ impl<'a> Walker<'a> {
         let info = *self.info(inst);
         let Queues { reads, returns } = info.queues;
         let clock = self.live.clock;
-        if info.special == Special::Bar && bar_blocks(f, inst) && f.inst(inst).guard.is_none() {
+        let holds = info.special == Special::Bar && bar_blocks(f, inst) && f.inst(inst).guard.is_none();
+        if holds && self.rules.barrier_reads {
             // The warp goes on when the barrier has left the queue, and with it everything before.
             self.live.end_where(|fact| !fact.write && fact.queue == reads);
         }
@@ -444,24 +437,22 @@ impl<'a> Walker<'a> {
         if boards != 0 {
             let finished = control.write.map_or(0, |b| 1 << b);
             self.live.end_where(|fact| {
-                if fact.guard.is_some_and(|g| boards >> g & 1 == 1) {
-                    fact.behind = fact.behind.saturating_add(1);
-                }
                 // Inside a queue nothing overtakes: what reads or finishes later implies that this has.
-                if fact.write && returns != 0 && fact.queue == returns {
-                    fact.cover |= finished;
-                } else if !fact.write && reads != 0 && fact.queue == reads {
-                    fact.cover |= boards;
-                }
+                let implied = match fact.write {
+                    true if returns != 0 && fact.queue == returns => finished,
+                    false if reads != 0 && fact.queue == reads => boards,
+                    _ => 0,
+                };
+                fact.set(boards, implied);
                 false
             });
         }
-        let least = i32::from(info.least);
-        for (board, least) in [(control.write, least), (control.read, 0)] {
+        for (board, least) in [(control.write, info.least.write), (control.read, info.least.read)] {
             let Some(board) = board else { continue };
             let slot = &mut self.live.boards[usize::from(board)];
             let before = slot.and_then(|b| b.done);
-            *slot = Some(Board { setter: inst, latest: clock, done: before.max(Some(clock + least)) });
+            *slot =
+                Some(Board { setter: inst, latest: clock, done: before.max(Some(clock + i32::from(least))) });
         }
         let live = &mut self.live;
         let mut add = |lane: LaneRef, write: bool, guard: Option<u8>, cover: u8| {
