@@ -4,7 +4,7 @@
 //! the consumer reads its operands at different times; each time only where that says more than the wider row.
 //!
 //! `observed_min` is the smallest distance ever left. A row for any consumer needs [`ANY`] as evidence at it or one cycle
-//! above, one for a pair of classes [`PAIR`]: templates repeat one accident of a schedule many times, but inside one
+//! above, one for a pair of classes [`PAIR`] or [`PEAK`]: templates repeat one accident of a schedule many times, but inside one
 //! library. Nothing overwrites a result at once, but only after somebody has read it, so the smallest distance between
 //! two writes is that of the reader between them; two writes are asked to be no further apart than it takes to finish in
 //! order, which is the difference of their shortest latencies.
@@ -34,6 +34,8 @@ pub struct Evidence {
 pub const ANY: Evidence = Evidence { seen: 20, functions: 3, files: 2 };
 /// For a pair of classes.
 pub const PAIR: Evidence = Evidence { seen: 60, functions: 6, files: 3 };
+/// For a pair of classes where at least a third of all pairs stand that close: the compiler waits for nothing else.
+pub const PEAK: Evidence = Evidence { seen: 10, functions: 5, files: 5 };
 
 /// What a row is for, as the table spells it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,11 +69,24 @@ pub struct Row {
 /// Whether the smallest distance is a bound that the compiler ran into, and not where an accident of few schedules left
 /// it: it, or one cycle more, was left often, in several functions and files.
 fn is_credible(d: &Distances, evidence: Evidence) -> bool {
-    let Some(least) = d.least() else { return false };
+    let close = close(d);
+    close.seen >= evidence.seen && close.functions >= evidence.functions && close.files >= evidence.files
+}
+
+/// Whether a third of all pairs stand at the smallest distance, or one cycle above.
+fn is_peak(d: &Distances) -> bool {
+    is_credible(d, PEAK) && close(d).seen * 3 >= d.seen
+}
+
+/// What was seen at the smallest distance and one cycle above.
+fn close(d: &Distances) -> Evidence {
+    let least = d.least().unwrap_or(0);
     let close = || d.cells.iter().filter(|cell| cell.cycles <= least + 1);
-    close().map(|cell| u64::from(cell.seen)).sum::<u64>() >= evidence.seen
-        && close().map(|cell| cell.functions).max() >= Some(evidence.functions)
-        && close().fold(0, |files, cell| files | cell.files).count_ones() >= evidence.files
+    Evidence {
+        seen: close().map(|cell| u64::from(cell.seen)).sum(),
+        functions: close().map(|cell| cell.functions).max().unwrap_or(0),
+        files: close().fold(0, |files, cell| files | cell.files).count_ones(),
+    }
 }
 
 /// The shortest latency of a class: the smallest distance to any reader.
@@ -82,8 +97,9 @@ fn latency(rows: &Rows, class: &str, file: File) -> Option<u16> {
 
 /// The distance that a row demands; none when too little was seen.
 fn observed_min(key: &RowKey, d: &Distances, rows: &Rows) -> Option<u16> {
-    let evidence = if key.consumer == "any" { ANY } else { PAIR };
-    let least = d.least().filter(|_| is_credible(d, evidence))?;
+    let is_enough =
+        if key.consumer == "any" { is_credible(d, ANY) } else { is_credible(d, PAIR) || is_peak(d) };
+    let least = d.least().filter(|_| is_enough)?;
     if key.kind != HazardKind::Waw {
         return Some(least);
     }

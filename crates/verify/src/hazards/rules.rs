@@ -189,6 +189,10 @@ pub(super) enum Special {
     Depbar,
     /// Holds the warp.
     Bar,
+    /// Finished when everything issued before it is.
+    Fence,
+    /// Its predicate says what kind of memory the address lies in, which is known when the sources are read.
+    GenericAtomic,
     /// Runs beside the warp and is waited for by groups.
     WarpgroupMma,
     /// May wait for such groups.
@@ -200,6 +204,8 @@ impl Special {
         match text.split('.').next().unwrap_or(text) {
             "DEPBAR" => Special::Depbar,
             "BAR" => Special::Bar,
+            "FENCE" => Special::Fence,
+            "ATOM" => Special::GenericAtomic,
             "WARPGROUP" => Special::WarpgroupWait,
             _ if Category::of(text) == Some(Category::WarpgroupMma) => Special::WarpgroupMma,
             _ => Special::No,

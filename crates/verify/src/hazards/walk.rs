@@ -7,7 +7,7 @@ use fixedbitset::FixedBitSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::{Block, Effects, Function, Inst, Lane, LaneRef, Operand, RegClass, Role};
-use sassafras_machine::Category;
+use sassafras_machine::{Category, constants};
 use sassafras_machine::mined::{ClassNumber, File, Queues, Use};
 
 /// What two instructions collide over.
@@ -379,7 +379,9 @@ impl<'a> Walker<'a> {
             self.live.end_where(|fact| fact.guard.is_none());
         }
         self.live.tidy(|fact| is_over(f, opcodes, fact, clock));
-        self.live.clock += i32::from(control.stall.max(1));
+        // How long draining takes is not known, but a scoreboard is set meanwhile.
+        let stall = if control.stall == 0 { constants().scoreboard_set_to_wait } else { control.stall };
+        self.live.clock += i32::from(stall);
         self.live.advance();
     }
 
@@ -441,6 +443,7 @@ impl<'a> Walker<'a> {
                 let implied = match fact.write {
                     true if returns != 0 && fact.queue == returns => finished,
                     false if reads != 0 && fact.queue == reads => boards,
+                    false if info.special == Special::Fence => finished,
                     _ => 0,
                 };
                 fact.set(boards, implied);
@@ -484,9 +487,12 @@ impl<'a> Walker<'a> {
             }
             return;
         }
-        f.for_each_write(inst, |lane| {
-            let guard = control.write.filter(|_| lane.lane.class() != RegClass::Barrier);
-            add(lane, true, guard, 0);
+        f.for_each_write(inst, |lane| match lane.lane.class() {
+            RegClass::Barrier => add(lane, true, None, 0),
+            RegClass::Pred if info.special == Special::GenericAtomic && control.read.is_some() => {
+                add(lane, true, control.read, control.write.map_or(0, |board| 1 << board));
+            }
+            _ => add(lane, true, control.write, 0),
         });
         // Sources of fixed-latency instructions are read at issue. Others may say by a read scoreboard when they have
         // been; without one, a finished write says so too, or enough cycles.
