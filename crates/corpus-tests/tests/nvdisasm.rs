@@ -17,6 +17,7 @@ use sassafras_corpus_tests::{Item, cubins};
 use sassafras_cubin::{Cubin, Sm};
 use sassafras_ir::RegClass;
 use sassafras_machine::Arch;
+use sassafras_sass::print::Printer;
 use sassafras_sass::program::{Relative, arch_of};
 use sassafras_sass::{Decoded, Decoder, Flow};
 use sassafras_testkit::nvdisasm::{self, Class, FAULTS, Line, Verdict};
@@ -39,6 +40,10 @@ struct Tally {
     faults: BTreeMap<&'static str, usize>,
     /// How often, and one example.
     differences: BTreeMap<Class, (usize, String)>,
+    /// Texts that are nvdisasm's.
+    spelled: usize,
+    /// Texts that are called complete and differ, by operation.
+    misspelled: BTreeMap<String, (usize, String)>,
     /// What nvdisasm does not list, and why.
     refused: BTreeMap<String, (usize, String)>,
 }
@@ -54,6 +59,10 @@ impl Tally {
         }
         for (class, (count, example)) in other.differences {
             self.differences.entry(class).or_insert((0, example)).0 += count;
+        }
+        self.spelled += other.spelled;
+        for (name, (count, example)) in other.misspelled {
+            self.misspelled.entry(name).or_insert((0, example)).0 += count;
         }
         for (why, (count, example)) in other.refused {
             self.refused.entry(why).or_insert((0, example)).0 += count;
@@ -131,6 +140,7 @@ fn distinct(items: &[Item]) -> BTreeMap<Sm, Words> {
 struct Job<'a> {
     sm: Sm,
     decoder: Decoder,
+    printer: Printer<'static>,
     header: &'a Header,
     pieces: Vec<&'a [u128]>,
 }
@@ -138,11 +148,18 @@ struct Job<'a> {
 fn jobs(words: &BTreeMap<Sm, Words>) -> Vec<Job<'_>> {
     let mut jobs = Vec::new();
     for (&sm, words) in words {
-        let decoder = Decoder::new(arch_of(sm).expect("it has a table"));
+        let arch = arch_of(sm).expect("it has a table");
+        let (decoder, printer) = (Decoder::new(arch), Printer::new(arch));
         let straight: Vec<&[u128]> = words.straight.chunks(PIECE).collect();
         let leaving: Vec<&[u128]> = words.leaving.chunks(1).collect();
         let runs = straight.chunks(PIECES).chain(leaving.chunks(8 * PIECES));
-        jobs.extend(runs.map(|pieces| Job { sm, decoder, header: &words.header, pieces: pieces.to_vec() }));
+        jobs.extend(runs.map(|pieces| Job {
+            sm,
+            decoder,
+            printer,
+            header: &words.header,
+            pieces: pieces.to_vec(),
+        }));
     }
     jobs
 }
@@ -162,6 +179,9 @@ fn examine(job: &Job<'_>, path: &Path) -> Tally {
             Ok(line) => {
                 assert_eq!(line.word, word, "{}: another word is listed", job.sm);
                 compare(job.sm, &inst, line, &mut tally);
+                if !leaves(&inst) {
+                    spell(job, line, &mut tally);
+                }
             }
         }
     }
@@ -189,6 +209,20 @@ fn compare(sm: Sm, inst: &Decoded, line: &Line, tally: &mut Tally) {
     }
 }
 
+/// A text that is called complete is nvdisasm's. Of what names a place it is not: there nvdisasm writes a label.
+fn spell(job: &Job<'_>, line: &Line, tally: &mut Tally) {
+    let ours = job.printer.print(line.word, line.address);
+    // The disassembler puts a blank before some commas and brackets.
+    let theirs = line.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let theirs = theirs.replace(" ,", ",").replace("] [", "][");
+    if ours.text == theirs {
+        tally.spelled += 1;
+    } else if ours.coverage.is_complete() {
+        let example = format!("{:#034x}\n      nvdisasm {theirs}\n      printer  {}", line.word, ours.text);
+        tally.misspelled.entry(line.mnemonic().to_owned()).or_insert((0, example)).0 += 1;
+    }
+}
+
 /// What all jobs found, by architecture.
 fn examine_all(jobs: &[Job<'_>]) -> BTreeMap<Sm, Tally> {
     let folder = tempfile::tempdir().expect("a folder");
@@ -210,8 +244,8 @@ fn register_sets_agree() {
     let mut problems = Vec::new();
     for (sm, sum) in &sums {
         eprintln!(
-            "{sm}: {} instructions, {} distinct words, opaque {:?}, known faults {:?}",
-            words[sm].instructions, sum.words, sum.opaque, sum.faults
+            "{sm}: {} instructions, {} distinct words, {} texts the same, opaque {:?}, known faults {:?}",
+            words[sm].instructions, sum.words, sum.spelled, sum.opaque, sum.faults
         );
         let differences = sum.differences.iter();
         problems.extend(
@@ -219,6 +253,10 @@ fn register_sets_agree() {
                 format!("{sm}: {count} × {class}, for example\n    {example}")
             }),
         );
+        let misspelled = sum.misspelled.iter();
+        problems.extend(misspelled.map(|(name, (count, example))| {
+            format!("{sm}: {count} × text of {name}, for example {example}")
+        }));
         let refused = sum.refused.iter();
         problems.extend(refused.map(|(why, (count, example))| {
             format!("{sm}: {count} not listed: {why}, for example {example}")
