@@ -21,8 +21,6 @@ const KNOWN: &[(&str, &str)] = &[
         "ImplicitAddend",
         "pointers to functions in relocatable code: where in the function they point is not read",
     ),
-    ("UnknownAttribute", "ANNOTATIONS has a layout that is not known, and a word of it looks like an offset"),
-    ("Unsorted", "SYSCALL_OFFSETS of sm_107, whose texture instructions are calls, is in no order"),
 ];
 
 #[derive(Clone, Debug, Default)]

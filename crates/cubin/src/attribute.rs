@@ -61,6 +61,8 @@ types! {
     INDIRECT_BRANCH_TARGETS = 0x34,
     /// Hardware barriers in use.
     NUM_BARRIERS = 0x4c,
+    /// What the compiler notes of instructions: those that spill registers.
+    ANNOTATIONS = 0x55,
 }
 
 impl AttributeType {
@@ -282,6 +284,7 @@ mod tests {
         assert_eq!(name(AttributeType::MAX_THREADS), "MAX_THREADS");
         assert_eq!(name(AttributeType::REQNTID), "REQNTID");
         assert_eq!(name(AttributeType::FRAME_SIZE), "FRAME_SIZE");
+        assert_eq!(name(AttributeType::ANNOTATIONS), "ANNOTATIONS");
         for info in &table {
             if let OffsetLayout::Parallel(list) = info.offsets {
                 assert_eq!(list.offsets(), OffsetLayout::Records { words: 1, at: 0 });

@@ -13,6 +13,10 @@ pub(crate) fn follow(code: &Code, moves: &Moves, section: &mut [u8]) -> Result<(
         match attribute.kind.offsets() {
             OffsetLayout::None => {}
             OffsetLayout::Unknown => edit.refuse_unknown()?,
+            // What a record of another kind holds is not known.
+            _ if attribute.kind == AttributeType::ANNOTATIONS && !is_spill_list(attribute) => {
+                edit.refuse_unknown()?;
+            }
             OffsetLayout::Records { words, at } => {
                 edit.records(section, 0, words, at)?;
             }
@@ -24,6 +28,11 @@ pub(crate) fn follow(code: &Code, moves: &Moves, section: &mut [u8]) -> Result<(
         }
     }
     Ok(())
+}
+
+/// Whether every annotation is of the one kind that was seen: an instruction that spills a register or fills it again.
+fn is_spill_list(annotations: &Attribute) -> bool {
+    annotations.words().step_by(2).all(|kind| kind == 1)
 }
 
 /// The record that a parallel one belongs to.

@@ -81,6 +81,39 @@ fn offsets_follow() {
     assert_eq!(restored, file);
 }
 
+/// Annotations name their instruction in the second word; offsets of system calls are in no order and keep their places.
+#[test]
+fn annotations_and_system_calls_follow() {
+    let order = vec![0, 2, 1, 3, 4, 6, 5, 7];
+    let with = |kind: u8, words: [u32; 2]| {
+        let mut file = build::cubin();
+        let info = {
+            let cubin = Cubin::parse(&file).expect("parses");
+            cubin.section_named(".nv.info.k").expect("there").1.file_range.start
+        };
+        file[info + 5] = kind;
+        file[info + 8..info + 16].copy_from_slice(words.map(u32::to_le_bytes).as_flattened());
+        file
+    };
+    for (kind, old, new) in
+        [(0x55, [1, 0x60], [1, 0x50]), (0x46, [0x60, 0x30], [0x50, 0x30]), (0x46, [0x20, 0x10], [0x10, 0x20])]
+    {
+        let file = with(kind, old);
+        let cubin = Cubin::parse(&file).expect("parses");
+        let moved = cubin.rewrite(&[CodeEdit::permuted(&cubin.code()[0], order.clone())]).expect("follows");
+        let cubin = Cubin::parse(&moved).expect("parses");
+        let code = &cubin.code()[0];
+        assert_eq!(code.attributes[1].words().collect::<Vec<_>>(), new, "{kind:#x}");
+        let restored = cubin.rewrite(&[CodeEdit::permuted(code, shuffle::inverse(&order))]).expect("follows");
+        assert_eq!(restored, file, "{kind:#x}");
+    }
+    // An annotation of another kind may hold anything.
+    let file = with(0x55, [2, 0x60]);
+    let cubin = Cubin::parse(&file).expect("parses");
+    let refusal = cubin.rewrite(&[CodeEdit::permuted(&cubin.code()[0], order)]).expect_err("refused");
+    assert!(matches!(refusal.reason, Reason::UnknownAttribute { value: 0x60, .. }), "{refusal}");
+}
+
 #[test]
 fn bad_edits_are_refused() {
     let file = build::cubin();

@@ -152,15 +152,21 @@ fn named(code: &Code) -> Vec<Vec<(Vec<u8>, Vec<u32>)>> {
     lists
         .map(|attribute| {
             let words: Vec<u32> = attribute.words().collect();
-            let size = match attribute.kind.offsets() {
-                OffsetLayout::Records { words, .. } => words,
+            let (size, at) = match attribute.kind.offsets() {
+                OffsetLayout::Records { words, at } => (words, at),
                 _ => return Vec::new(),
             };
+            let rest = |record: &[u32]| [&record[..at], &record[at + 1..]].concat();
             let mut records: Vec<_> = words
                 .chunks(size)
-                .map(|record| (word(code, record[0].into()).to_vec(), record[1..].to_vec()))
+                .map(|record| (word(code, record[at].into()).to_vec(), rest(record)))
                 .collect();
-            assert!(words.chunks(size).is_sorted_by_key(|record| record[0]), "{}", attribute.kind);
+            let ascending = attribute.kind.info().is_some_and(|info| info.ascending);
+            assert!(
+                !ascending || words.chunks(size).is_sorted_by_key(|record| record[at]),
+                "{}",
+                attribute.kind
+            );
             records.sort();
             records
         })

@@ -7,10 +7,10 @@
 //!
 //! | file | what a row says |
 //! |---|---|
-//! | `print/families.csv` | which architectures are spelled alike |
+//! | `print/families.csv` | which architectures are spelled alike, and what they inherit |
 //! | `print/values.csv` | what the values of a modifier field are called |
 //! | `print/places.csv` | how a source operand is written, per place that it can come from |
-//! | `print/volta.csv` … | per family, the template of each opcode; a later family inherits what it does not list |
+//! | `print/volta.csv` … | per family, the template of each opcode; a family inherits what it does not list |
 //!
 //! A template row applies when all conditions of `when` hold; rows of one opcode are tried in order. `guard` is empty for a
 //! predicate, `UP` for a uniform one, `-` for none. `fixed` names the values of bits that the text does not show (all others

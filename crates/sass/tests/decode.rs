@@ -197,6 +197,19 @@ fn families_read_the_same_opcode_differently() {
     let word = 0x078e_0200_0000_0012_0412_7235;
     assert_eq!(decode(word, Arch::SM_80, 0).mnemonic(), Some("HFMA2.MMA"));
     check(Arch::SM_120, word, "IADD", "R4:2 R18:2", "R18:2");
+    check(Arch::SM_107, word, "IADD", "R4:2 R18:2", "R18:2");
+    // USYNCS.PHASECHK.TRANS64.TRYWAIT UP0, [UR4], UR5 of sm_107, which has tensor memory too: LDTM R6, tmem[UR4].
+    check(Arch::SM_107, 0x0800_1100_0000_0000_0400_75bf, "USYNCS.PHASECHK", "UR4:2", "UP0");
+    check(Arch::SM_107, 0x0800_0000_0000_0004_0006_79ee, "LDTM", "UR4", "R6:2");
+    assert!(decode(0x0800_1100_0000_0000_0400_75bf, Arch::SM_100, 0).is_opaque());
+    // VISET of sm_107 stands where sm_100 has VHMNMX.
+    check(Arch::SM_107, 0xc000_0000_0011_0909_7247, "VISET", "R9 R17", "R9");
+    // IMMA.8816.S8.S8 R8, R23.ROW, R28.COL, R8: not on sm_70, the same registers on sm_72 and sm_75.
+    let imma = 0x5408_0000_001c_1708_7237;
+    assert!(decode(imma, Arch::SM_70, 0).is_opaque());
+    for arch in [Arch::SM_72, Arch::SM_75] {
+        check(arch, imma, "IMMA", "R23 R28 R8:2", "R8:2");
+    }
     // Uniform registers have six bits up to sm_90 and eight from sm_100 on.
     let umov = 0xff_7882 | 5 << 32;
     assert_eq!(spans(&decode(umov, Arch::SM_100, 0)).1, "");
@@ -223,6 +236,12 @@ fn control_flow_names_its_target() {
     assert_eq!(bssy.flow(), Flow::Reconverge { target: 0x960 });
     let written = bssy.writes().next().expect("a barrier").span;
     assert_eq!(written.class(), RegClass::Barrier);
+    // LEPC R20, +0x40 takes the address of a place, counted in bytes; LEPC R20 that of itself, which nothing can follow.
+    let place = check(Arch::SM_120, 0x3014_794e, "LEPC", "", "R20:2");
+    assert_eq!((place.flow(), place.effects()), (Flow::Reconverge { target: 0x40 }, Effects::empty()));
+    let itself = check(Arch::SM_120, 0x14_734e, "LEPC", "", "R20:2");
+    assert_eq!((itself.flow(), itself.effects()), (Flow::Next, Effects::OPAQUE));
+    assert!(decode(0x3114_794e, Arch::SM_120, 0).is_opaque(), "no instruction stands there");
 }
 
 #[test]

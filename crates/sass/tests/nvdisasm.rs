@@ -132,7 +132,7 @@ fn register_sets_agree_with_nvdisasm() {
             let mut tally = Tally::default();
             let mut targets_seen = 0;
             // Unoptimised code brings other forms; one target per family is enough for it.
-            let levels: &[&str] = if ["72", "75", "80", "90a", "100a", "120a"].contains(name) {
+            let levels: &[&str] = if ["72", "75", "80", "90a", "100a", "107a", "120a"].contains(name) {
                 &["-O3", "-O0"]
             } else {
                 &["-O3"]
@@ -167,7 +167,7 @@ fn no_branch_is_unknown_to_the_decoder() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("words.bin");
     let nvdisasm = tool("nvdisasm", "13.");
-    for name in ["75", "80", "86", "89", "90", "100", "103", "110", "120", "121"] {
+    for name in ["75", "80", "86", "89", "90", "100", "103", "107", "110", "120", "121"] {
         let decoder = Decoder::new(arch(name));
         // Two words for every opcode: uniform forms need the bit that says so.
         let words: Vec<u128> = (0..0x1000u128)

@@ -171,6 +171,10 @@ fn relative_words_follow_when_they_move() {
         }
         assert_eq!(relative.moved(bra(1), 0, 1 << 62), None, "too far");
     }
+    // LEPC R20, 0x140 at 0x100.
+    let (relative, lepc) = (Relative::new(Arch::SM_120), 0x3014_794e);
+    assert_eq!(relative.target(lepc, 0x100), Some(0x140));
+    assert_eq!(relative.moved(lepc, 0x100, 0x120), Some(0x1014_794e));
 }
 
 #[test]

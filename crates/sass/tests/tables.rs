@@ -67,8 +67,14 @@ fn broken_tables_name_the_place() {
             says: "no third address",
         },
         Break { file: "families", from: "0x140..0x160", to: "140..160", says: "no range of opcodes" },
-        Break { file: "families", from: "turing,75", to: "turing,70", says: "two families" },
-        Break { file: "families", from: "turing,75", to: "turin,75", says: "no table" },
+        Break { file: "families", from: "turing,xavier,75", to: "turing,xavier,70", says: "two families" },
+        Break { file: "families", from: "turing,xavier", to: "turin,xavier", says: "no table" },
+        Break {
+            file: "families",
+            from: "turing,xavier",
+            to: "turing,ampere",
+            says: "no line before it names",
+        },
     ];
     for Break { file, from, to, says } in breaks {
         let mut sources = Sources::builtin();

@@ -6,7 +6,8 @@
 //! * [`rng`]: a seeded generator whose sequence never changes;
 //! * [`timing`]: medians and growth for benchmarks;
 //! * [`tools`]: NVIDIA's programs, found and run;
-//! * [`nvdisasm`]: register sets as NVIDIA's disassembler lists them, and its known faults.
+//! * [`nvdisasm`]: register sets as NVIDIA's disassembler lists them, and its known faults;
+//! * [`words`]: the same for single instructions, quickly.
 
 pub mod filetest;
 pub mod nvdisasm;
@@ -14,6 +15,7 @@ pub mod random;
 pub mod rng;
 pub mod timing;
 pub mod tools;
+pub mod words;
 pub mod workloads;
 
 /// How many cases a property test runs: `usual`, or more when `PROPTEST_CASES` asks for more (long campaigns do).

@@ -267,7 +267,7 @@ pub static FAULTS: &[Fault] = &[
     },
     Fault {
         name: "callee",
-        why: "registers that the called function touches are listed at the call",
+        why: "registers that a called function may touch are listed at the call",
         explains: |claim, _, difference| claim.calls && difference.nothing_extra(),
     },
     Fault {

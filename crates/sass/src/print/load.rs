@@ -44,6 +44,8 @@ impl PrintSources<'static> {
                 ("ada", include_str!("../../data/print/ada.csv")),
                 ("hopper", include_str!("../../data/print/hopper.csv")),
                 ("blackwell", include_str!("../../data/print/blackwell.csv")),
+                ("blackwell_64", include_str!("../../data/print/blackwell_64.csv")),
+                ("blackwell_107", include_str!("../../data/print/blackwell_107.csv")),
                 ("blackwell_120", include_str!("../../data/print/blackwell_120.csv")),
             ],
         }
@@ -117,7 +119,7 @@ impl Templates {
         let tables = values(sources.values)?;
         let forms = [operands(sources, false)?, operands(sources, true)?];
         let mut out = Templates { families: Vec::new(), by_sm: HashMap::new() };
-        let mut inherited = Texts::new();
+        let mut layers: HashMap<String, Texts<'_>> = HashMap::new();
         for (line, family) in rows::<FamilyRow>("families", sources.families)? {
             let error = |message: String| TableError::new("families", line, message);
             let (name, text) = sources
@@ -131,13 +133,20 @@ impl Templates {
                     own.entry(opcode).or_default().push((name, line, row.clone()));
                 }
             }
-            inherited.extend(own);
+            let mut texts = match family.inherits.as_str() {
+                "" => Texts::new(),
+                parent => layers.get(parent).cloned().ok_or_else(|| {
+                    error(format!("`{}` inherits `{parent}`, which no line before it names", family.family))
+                })?,
+            };
+            texts.extend(own);
             for sm in family.sm.split_whitespace() {
                 let sm = sm.parse().map_err(|_| error(format!("`{sm}` is no SM number")))?;
                 out.by_sm.insert(sm, out.families.len());
             }
             let operands = &forms[usize::from(family.uniform_bits > 0)];
-            out.families.push(build(&family, &inherited, &tables, operands)?);
+            out.families.push(build(&family, &texts, &tables, operands)?);
+            layers.insert(family.family, texts);
         }
         Ok(out)
     }
@@ -173,6 +182,7 @@ fn build(
 #[derive(Deserialize)]
 struct FamilyRow {
     family: String,
+    inherits: String,
     sm: String,
     uniform_bits: u8,
 }

@@ -40,10 +40,13 @@ impl Sources<'static> {
             orders: include_str!("../../data/orders.csv"),
             opcodes: vec![
                 ("volta", include_str!("../../data/volta.csv")),
+                ("xavier", include_str!("../../data/xavier.csv")),
                 ("turing", include_str!("../../data/turing.csv")),
                 ("ampere", include_str!("../../data/ampere.csv")),
                 ("hopper", include_str!("../../data/hopper.csv")),
                 ("blackwell", include_str!("../../data/blackwell.csv")),
+                ("blackwell_64", include_str!("../../data/blackwell_64.csv")),
+                ("blackwell_107", include_str!("../../data/blackwell_107.csv")),
                 ("blackwell_120", include_str!("../../data/blackwell_120.csv")),
             ],
         }
@@ -56,6 +59,9 @@ impl Sources<'_> {
         Tables::parse(self).map(drop)
     }
 }
+
+/// Rows of an opcode with the table and line they stand in.
+type Texts<'a> = BTreeMap<u16, Vec<(&'a str, u64, OpcodeRow)>>;
 
 /// One family's rows, reachable by opcode.
 #[derive(Debug)]
@@ -107,7 +113,7 @@ impl Tables {
         let orders = orders(sources.orders)?;
         let mut families = Vec::new();
         let mut by_sm = HashMap::new();
-        let mut inherited: BTreeMap<u16, Vec<(&str, u64, OpcodeRow)>> = BTreeMap::new();
+        let mut layers: HashMap<String, Texts<'_>> = HashMap::new();
         for (line, family) in rows::<FamilyRow>("families", sources.families)? {
             let error = |message: String| TableError::new("families", line, message);
             let (name, text) = sources
@@ -115,13 +121,19 @@ impl Tables {
                 .iter()
                 .find(|(name, _)| *name == family.family)
                 .ok_or_else(|| error(format!("no table for `{}`", family.family)))?;
-            let mut own: BTreeMap<u16, Vec<(&str, u64, OpcodeRow)>> = BTreeMap::new();
+            let mut own = Texts::new();
             for (line, row) in rows::<OpcodeRow>(name, text)? {
                 for opcode in row.opcodes().map_err(|message| TableError::new(name, line, message))? {
                     own.entry(opcode).or_default().push((name, line, row.clone()));
                 }
             }
-            inherited.extend(own);
+            let mut texts = match family.inherits.as_str() {
+                "" => Texts::new(),
+                parent => layers.get(parent).cloned().ok_or_else(|| {
+                    error(format!("`{}` inherits `{parent}`, which no line before it names", family.family))
+                })?,
+            };
+            texts.extend(own);
             for sm in family.sm.split_whitespace() {
                 let sm = sm.parse().map_err(|_| error(format!("`{sm}` is no SM number")))?;
                 if by_sm.insert(sm, families.len()).is_some() {
@@ -133,7 +145,8 @@ impl Tables {
             }
             let control = opcode_range(&family.control)
                 .ok_or_else(|| error(format!("`{}` is no range of opcodes", family.control)))?;
-            families.push(family_table(&family, control, &inherited, (&forms, &rules, &orders))?);
+            families.push(family_table(&family, control, &texts, (&forms, &rules, &orders))?);
+            layers.insert(family.family, texts);
         }
         Ok(Tables { families, by_sm })
     }
@@ -149,7 +162,7 @@ fn opcode_range(text: &str) -> Option<Range<u16>> {
 fn family_table(
     family: &FamilyRow,
     control: Range<u16>,
-    texts: &BTreeMap<u16, Vec<(&str, u64, OpcodeRow)>>,
+    texts: &Texts<'_>,
     (forms, rules, orders): (&HashMap<u16, Form>, &Rules, &Orders),
 ) -> Result<FamilyTable, TableError> {
     let mut table = FamilyTable {
@@ -181,6 +194,7 @@ fn family_table(
 #[serde(deny_unknown_fields)]
 struct FamilyRow {
     family: String,
+    inherits: String,
     sm: String,
     uniform_bits: u8,
     control: String,

@@ -2,11 +2,11 @@
 //!
 //! | file | what a row says |
 //! |---|---|
-//! | `families.csv` | which architectures share a table, how many bits name a uniform register, where control flow is |
+//! | `families.csv` | which architectures share a table, what it inherits, how many bits name a uniform register, where control flow is |
 //! | `forms.csv` | where the sources of an arithmetic instruction sit, per value of bits 9..12 |
 //! | `lanes.csv` | how a modifier field decides how many registers an operand spans |
 //! | `orders.csv` | how a memory-order field reads: weak, constant or strong |
-//! | `volta.csv` … | per family, one row per opcode; a later family inherits every opcode that it does not list |
+//! | `volta.csv` … | per family, one row per opcode; a family inherits every opcode that it does not list |
 //!
 //! A row's `operands` are tokens such as `>R16:ldst`, `<@R24:addr`, `<b:2`, separated by spaces:
 //!

@@ -10,14 +10,15 @@ use std::process::Command;
 
 use sassafras_testkit::tools::{run, sm_number};
 
-/// Targets by the release that knows them.
-pub const TARGETS: [(&str, &str, &[&str]); 2] = [
+/// Targets by the release and the version of PTX that know them.
+pub const TARGETS: [(&str, &str, &[&str]); 3] = [
     ("12.", "8.8", &["70", "72"]),
     (
         "13.",
         "9.1",
         &["75", "80", "86", "87", "89", "90", "90a", "100", "100a", "103a", "110a", "120", "120a", "121a"],
     ),
+    ("13.", "9.4", &["107a"]),
 ];
 
 /// Whether a snippet's target list admits `arch`.
