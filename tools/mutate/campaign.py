@@ -146,8 +146,8 @@ def make(options):
 
 
 def arguments(argv):
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("files", nargs="*", metavar="CUBIN")
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0], fromfile_prefix_chars="@")
+    parser.add_argument("files", nargs="*", metavar="CUBIN", help="@FILE holds names, one a line")
     parser.add_argument("--nvdisasm", action="append", help="tried in turn: versions read different files")
     parser.add_argument("--manifest", type=Path, help="take the mutants from here instead of making them")
     parser.add_argument("--sassafras", help="the command to check; without it only mutants are made")

@@ -5,10 +5,12 @@
 //! * [`tools`]: installing the pinned tools of `tools.toml`;
 //! * [`corpus`]: compiling the corpus of real code;
 //! * [`fuzz`]: building and running fuzz targets on a stable toolchain;
+//! * [`hazards`]: mining distances, and mutants against the hazard checker;
 //! * [`tasks`]: what each task does.
 
 mod corpus;
 mod fuzz;
+mod hazards;
 mod project;
 mod steps;
 mod tasks;
@@ -39,6 +41,30 @@ enum Task {
     /// CUDA and Triton kernels for every architecture, and libraries with fatbinaries; manifest.json lists them. Only what
     /// has changed is compiled again.
     Corpus,
+    /// Compare the tables of distances with what compiled code leaves
+    ///
+    /// Mines the corpus and FILES, and says where the tables of crates/machine/data/mined ask for more than some code
+    /// leaves (looser), or for less than all of it leaves (tighter). The tables were made from many more files than the
+    /// corpus: with --write they hold what these files show and nothing else.
+    Mine {
+        /// Write the tables instead of comparing
+        #[arg(long)]
+        write: bool,
+        /// Cubins, fatbinaries, libraries and folders of them, beside the corpus
+        files: Vec<std::path::PathBuf>,
+    },
+    /// Break compiled code and see whether the hazard checker notices
+    ///
+    /// Mutants are made and judged by tools/mutate, from the text of nvdisasm and the raw control bits alone. Tables of what
+    /// was caught, and what was not, go to target/mutants.
+    Mutants {
+        /// How many
+        #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+        count: u32,
+        /// Another seed gives other mutants
+        #[arg(long, default_value_t = 1)]
+        seed: u32,
+    },
     /// Run everything that must pass before a change goes in: test, formatting, clippy, rustdoc, licences
     Ci,
     /// Check licences, bans and sources of all dependencies with cargo-deny (built once, some minutes)
@@ -89,6 +115,8 @@ fn run(task: Task) -> Result<()> {
     match task {
         Task::Test => tasks::test(&project),
         Task::Corpus => corpus::build(&project).map(drop),
+        Task::Mine { write, files } => hazards::mine(&project, write, &files),
+        Task::Mutants { count, seed } => hazards::mutants(&project, count, seed),
         Task::Ci => tasks::ci(&project),
         Task::Licences => tasks::licences(&project),
         Task::Nightly { cases, minutes } => tasks::nightly(&project, cases, minutes),

@@ -2,6 +2,7 @@
 
 use crate::corpus;
 use crate::fuzz;
+use crate::hazards;
 use crate::project::{Project, run};
 use crate::steps::Steps;
 use crate::tools;
@@ -27,6 +28,7 @@ fn test_steps(project: &Project, steps: &mut Steps) {
     steps.run("tools", || tools::all_python(project).map(drop));
     steps.run("corpus", || corpus::build(project).map(drop));
     steps.run("tests", || run(&mut workspace_test(project, &TEST_TARGETS)?));
+    steps.run("mutants", || hazards::short_mutants(project));
     steps.run("doc tests", || run(&mut workspace_test(project, &["--doc"])?));
     steps.run("fuzz smoke", || {
         run(&mut project.cargo(["test", "--manifest-path", "fuzz/Cargo.toml", "--no-fail-fast"]))

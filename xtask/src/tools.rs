@@ -7,6 +7,7 @@ use crate::project::{Project, run};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -73,6 +74,24 @@ pub fn all_python(project: &Project) -> Result<PathBuf> {
         install_python(project, name, tool)?;
     }
     Ok(project.tools())
+}
+
+/// All installed programs of this name.
+pub fn programs(project: &Project, name: &str) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![project.tools()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.file_name() == Some(OsStr::new(name)) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// Installs one folder of Python packages.

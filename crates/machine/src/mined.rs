@@ -325,6 +325,12 @@ pub fn table_name(arch: Arch) -> Option<&'static str> {
     arch_row(arch).map(|row| row.table.as_str())
 }
 
+/// The table whose code is mined for this table's distances too.
+pub fn mined_with(table: &str) -> Option<&'static str> {
+    let row = ARCHES.values().find(|row| row.table == table && !row.with.is_empty())?;
+    Some(&row.with)
+}
+
 fn arch_row(arch: Arch) -> Option<&'static ArchRow> {
     let plain = || ARCHES.get(&format!("sm_{}", arch.number()?));
     ARCHES.get(&arch.to_string()).or_else(plain)
@@ -365,7 +371,7 @@ macro_rules! tables {
 }
 
 static TABLES: LazyLock<HashMap<&'static str, MinedTable>> = LazyLock::new(|| {
-    tables!["sm_70", "sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"]
+    tables!["sm_70", "sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_107", "sm_120"]
         .into_iter()
         .map(|(name, distances, opcodes)| {
             let table = MinedTable::parse(name, distances, opcodes);
@@ -380,6 +386,7 @@ struct ArchRow {
     arch: String,
     table: String,
     barrier_reads: String,
+    with: String,
     #[serde(rename = "source")]
     _source: String,
 }
@@ -472,6 +479,7 @@ mod tests {
             let (name, table) = (&row.table, &TABLES[row.table.as_str()]);
             assert!(table.len() > 80, "{name} has {} rows", table.len());
             assert!(["yes", "no"].contains(&row.barrier_reads.as_str()), "{arch}");
+            assert!(row.with.is_empty() || TABLES.contains_key(row.with.as_str()), "{arch}");
             let arch: Arch = arch.parse().expect("an architecture");
             assert!(MinedTable::of(arch).is_some());
         }

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashSet, FxHasher};
 use sassafras_cubin::{Container, Cubin};
 use sassafras_machine::Arch;
-use sassafras_machine::mined::table_name;
+use sassafras_machine::mined::{mined_with, table_name};
 use sassafras_mine::{Mined, tables};
 use sassafras_verify::hazards::Rules;
 
@@ -19,15 +19,18 @@ use sassafras_verify::hazards::Rules;
 #[derive(Parser)]
 #[command(version)]
 struct Args {
-    /// Where the tables go, one pair of files per group of architectures.
+    /// Where the tables are, one pair of files per group of architectures.
     #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    tables: PathBuf,
+    /// Write the tables. Without it, say where they ask for more or less than these files leave.
+    #[arg(long)]
+    write: bool,
     /// Take at most this many instructions per source and group of architectures, whole functions in file order.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     limit: u64,
     /// Leave out functions with more instructions than this.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
-    longest: usize,
+    longest: u64,
     /// Also write every count to this file, one line per file, pair and distance.
     #[arg(long, value_name = "FILE")]
     counts: Option<PathBuf>,
@@ -58,21 +61,28 @@ fn main() -> Result<()> {
         all.entry(table).or_default().join(mined);
     }
     for (table, mined) in &all {
-        let rows = tables::distances(mined, table);
+        let joined = mined_with(table).and_then(|with| all.get(with)).map(|with| {
+            let mut joined = mined.clone();
+            joined.join(with);
+            joined
+        });
+        let mined_for = joined.as_ref().unwrap_or(mined);
+        let rows = tables::distances(mined_for, table);
         let text = tables::write_distances(&rows);
-        let path = args.out.join(format!("{table}.distances.csv"));
+        let path = args.tables.join(format!("{table}.distances.csv"));
         let before = std::fs::read_to_string(&path).unwrap_or_default();
-        anstream::println!(
-            "{table}: {} functions, {} instructions, {} rows",
-            mined.functions,
-            mined.instructions,
-            rows.len()
-        );
+        anstream::println!("{table}: {} functions, {} instructions", mined.functions, mined.instructions);
+        if !args.write {
+            for line in tables::compare(&before, &tables::least(mined_for, table), &rows) {
+                anstream::println!("  {line}");
+            }
+            continue;
+        }
         for line in tables::changes(&before, &text) {
             anstream::println!("  {line}");
         }
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-        std::fs::write(args.out.join(format!("{table}.opcodes.csv")), tables::write_opcodes(mined))?;
+        std::fs::write(args.tables.join(format!("{table}.opcodes.csv")), tables::write_opcodes(mined))?;
     }
     Ok(())
 }
@@ -104,6 +114,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
 
 fn mine(paths: &[PathBuf], number: u32, args: &Args) -> Result<BTreeMap<&'static str, Mined>> {
     let mut all: BTreeMap<&'static str, Mined> = BTreeMap::new();
+    let mut taken: BTreeMap<&str, u64> = BTreeMap::new();
     let mut seen: FxHashSet<(&str, u64)> = FxHashSet::default();
     for file in paths {
         let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -113,20 +124,32 @@ fn mine(paths: &[PathBuf], number: u32, args: &Args) -> Result<BTreeMap<&'static
             let Ok(cubin) = Cubin::parse(&bytes) else { continue };
             let Ok(arch) = cubin.sm().to_string().parse::<Arch>() else { continue };
             let Some(table) = table_name(arch) else { continue };
-            let mined = all.entry(table).or_default();
-            let rules = Rules::for_mining(arch);
-            for code in cubin.code() {
+            let taken = taken.entry(table).or_default();
+            let mut take = |bytes: &[u8]| {
                 let mut hasher = FxHasher::default();
-                code.bytes.hash(&mut hasher);
-                let is_long = code.bytes.len() / 16 > args.longest;
-                if is_long || mined.instructions > args.limit || !seen.insert((table, hasher.finish())) {
-                    continue;
+                bytes.hash(&mut hasher);
+                let len = bytes.len() as u64 / 16;
+                let takes =
+                    len <= args.longest && *taken <= args.limit && seen.insert((table, hasher.finish()));
+                *taken += if takes { len } else { 0 };
+                takes
+            };
+            let code: Vec<_> = cubin.code().iter().filter(|code| take(code.bytes)).collect();
+            let rules = Rules::for_mining(arch);
+            let parts = code.par_chunks(64).map(|codes| {
+                let mut mined = Mined::default();
+                for code in codes {
+                    let code =
+                        sassafras_sass::Code { name: code.name, arch, bytes: code.bytes, indirect: &[] };
+                    if let Ok(lifted) = sassafras_sass::lift(&code) {
+                        mined.function(&lifted.function, number, &rules);
+                    }
                 }
-                let code = sassafras_sass::Code { name: code.name, arch, bytes: code.bytes, indirect: &[] };
-                if let Ok(lifted) = sassafras_sass::lift(&code) {
-                    mined.function(&lifted.function, number, &rules);
-                }
-            }
+                mined
+            });
+            let parts: Vec<Mined> = parts.collect();
+            let mined = all.entry(table).or_default();
+            parts.iter().for_each(|part| mined.join(part));
         }
     }
     Ok(all)

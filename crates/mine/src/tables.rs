@@ -17,7 +17,7 @@ use sassafras_machine::Category;
 use sassafras_machine::mined::{File, Use, class_of};
 use sassafras_verify::hazards::HazardKind;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 /// How often, in how many functions and files a smallest distance must have been left.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +47,18 @@ pub struct RowKey {
     consumer: String,
     used_as: Use,
     slot: Option<(u8, bool)>,
+}
+
+impl fmt::Display for RowKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let half = if self.high { "high" } else { "low" };
+        let (kind, file, used_as) = (self.kind.name(), self.file.name(), self.used_as.name());
+        write!(f, "{kind},{file},{},{half},{},{used_as},", self.producer, self.consumer)?;
+        match self.slot {
+            None => Ok(()),
+            Some((place, high)) => write!(f, "{place}{}", if high { "h" } else { "" }),
+        }
+    }
 }
 
 /// A row.
@@ -131,8 +143,8 @@ fn reads_late(category: Option<Category>) -> bool {
     matches!(category, Some(Category::ImadWide | Category::Tensor))
 }
 
-/// The rows of the distance table with this name.
-pub fn distances(mined: &Mined, table: &str) -> Rows {
+/// What was seen for a class and any consumer, for pairs of classes, and at one operand.
+fn levels(mined: &Mined, table: &str) -> [BTreeMap<RowKey, Distances>; 3] {
     let useful = |key: &PairKey| key.kind != HazardKind::WaitTooSoon && !key.guarded;
     let mut levels: [BTreeMap<RowKey, Distances>; 3] = Default::default();
     for (key, d) in mined.pairs.iter().filter(|(key, _)| useful(key)) {
@@ -156,6 +168,18 @@ pub fn distances(mined: &Mined, table: &str) -> Rows {
             }
         }
     }
+    levels
+}
+
+/// The smallest distance of each row that there could be, however little was seen, and how often.
+pub fn least(mined: &Mined, table: &str) -> BTreeMap<String, (u16, u64)> {
+    let least = |(key, d): (RowKey, Distances)| Some((key.to_string(), (d.least()?, d.seen)));
+    levels(mined, table).into_iter().flatten().filter_map(least).collect()
+}
+
+/// The rows of the distance table with this name.
+pub fn distances(mined: &Mined, table: &str) -> Rows {
+    let levels = levels(mined, table);
     let bounds = bounds(&levels[1]);
     let mut rows = Rows::new();
     for (key, d) in levels.iter().flatten() {
@@ -207,24 +231,9 @@ pub fn write_distances(rows: &Rows) -> String {
         "hazard,file,producer,half,consumer,use,slot,observed_min,safe,seen,kernels,files,source\n",
     );
     for (key, row) in rows {
-        let slot =
-            key.slot.map_or(String::new(), |(place, high)| format!("{place}{}", if high { "h" } else { "" }));
-        let _ = writeln!(
-            out,
-            "{},{},{},{},{},{},{slot},{},{},{},{},{},{}",
-            key.kind.name(),
-            key.file.name(),
-            key.producer,
-            if key.high { "high" } else { "low" },
-            key.consumer,
-            key.used_as.name(),
-            row.observed_min,
-            row.safe,
-            row.seen,
-            row.functions,
-            row.files,
-            if row.bound { "mined; safe: bound of the class" } else { "mined" },
-        );
+        let Row { observed_min, safe, seen, functions, files, bound } = row;
+        let source = if *bound { "mined; safe: bound of the class" } else { "mined" };
+        let _ = writeln!(out, "{key},{observed_min},{safe},{seen},{functions},{files},{source}");
     }
     out
 }
@@ -298,17 +307,40 @@ pub fn write_opcodes(mined: &Mined) -> String {
     out
 }
 
+/// The distances of a table, by what they are for.
+fn parse(text: &str) -> BTreeMap<String, (u16, u16)> {
+    let cells = text.lines().skip(1).filter_map(|line| {
+        let cells: Vec<&str> = line.split(',').collect();
+        let [key @ .., observed, safe, _, _, _, _] = cells.as_slice() else { return None };
+        Some((key.join(","), (observed.parse().ok()?, safe.parse().ok()?)))
+    });
+    cells.collect()
+}
+
+/// Where a table asks for more than what was seen leaves, or for less than what was seen often leaves; one line each.
+pub fn compare(table: &str, least: &BTreeMap<String, (u16, u64)>, rows: &Rows) -> Vec<String> {
+    let often: BTreeMap<String, u16> =
+        rows.iter().map(|(key, row)| (key.to_string(), row.observed_min)).collect();
+    let mut lines = Vec::new();
+    for (key, (observed, _)) in parse(table) {
+        match (least.get(&key), often.get(&key)) {
+            (Some(&(cycles, seen)), _) if cycles < observed && !key.starts_with("waw") => {
+                lines.push(format!(
+                    "looser   {key}: {cycles} was left, the table asks for {observed} ({seen} seen)"
+                ));
+            }
+            (_, Some(&cycles)) if cycles > observed => {
+                lines.push(format!("tighter  {key}: {cycles} is always left, the table asks for {observed}"));
+            }
+            _ => {}
+        }
+    }
+    lines
+}
+
 /// Where a new distance table asks for less or more than an old one, one line each.
 pub fn changes(old: &str, new: &str) -> Vec<String> {
-    let rows = |text: &str| -> BTreeMap<String, (u16, u16)> {
-        let cells = text.lines().skip(1).filter_map(|line| {
-            let cells: Vec<&str> = line.split(',').collect();
-            let [key @ .., observed, safe, _, _, _, _] = cells.as_slice() else { return None };
-            Some((key.join(" "), (observed.parse().ok()?, safe.parse().ok()?)))
-        });
-        cells.collect()
-    };
-    let (old, new) = (rows(old), rows(new));
+    let (old, new) = (parse(old), parse(new));
     let word = |before: u16, after: u16| match after.cmp(&before) {
         std::cmp::Ordering::Less => "looser",
         std::cmp::Ordering::Equal => "same",

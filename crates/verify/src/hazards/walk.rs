@@ -7,8 +7,8 @@ use fixedbitset::FixedBitSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::{Block, Effects, Function, Inst, Lane, LaneRef, Operand, RegClass, Role};
-use sassafras_machine::{Category, constants};
 use sassafras_machine::mined::{ClassNumber, File, Queues, Use};
+use sassafras_machine::{Category, constants};
 
 /// What two instructions collide over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
