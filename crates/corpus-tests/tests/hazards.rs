@@ -64,7 +64,6 @@ fn check(item: &Item) -> Tally {
 }
 
 #[test]
-#[ignore = "the table of distances is not final"]
 fn the_corpus_has_no_hazard() {
     let items = cubins().expect("the corpus");
     let decodable: Vec<_> = items.iter().filter(|item| decodable(item.sm)).collect();

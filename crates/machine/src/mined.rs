@@ -325,6 +325,11 @@ pub fn table_name(arch: Arch) -> Option<&'static str> {
     arch_row(arch).map(|row| row.table.as_str())
 }
 
+/// The distance of a row, spelled as the tables do up to `slot`, that was confirmed on a device.
+pub fn confirmed(table: &str, row: &str) -> Option<u16> {
+    CONFIRMED.get(&(table.to_owned(), row.to_owned())).copied()
+}
+
 /// The table whose code is mined for this table's distances too.
 pub fn mined_with(table: &str) -> Option<&'static str> {
     let row = ARCHES.values().find(|row| row.table == table && !row.with.is_empty())?;
@@ -371,7 +376,7 @@ macro_rules! tables {
 }
 
 static TABLES: LazyLock<HashMap<&'static str, MinedTable>> = LazyLock::new(|| {
-    tables!["sm_70", "sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_107", "sm_120"]
+    tables!["sm_70", "sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_103", "sm_107", "sm_120"]
         .into_iter()
         .map(|(name, distances, opcodes)| {
             let table = MinedTable::parse(name, distances, opcodes);
@@ -416,6 +421,37 @@ static CLASSES: LazyLock<HashMap<String, Vec<(Vec<String>, String)>>> = LazyLock
         classes.entry(row.opcode).or_default().push((tables, row.class));
     }
     classes
+});
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConfirmedRow {
+    table: String,
+    hazard: String,
+    file: String,
+    producer: String,
+    half: String,
+    consumer: String,
+    #[serde(rename = "use")]
+    used_as: String,
+    slot: String,
+    cycles: u16,
+    #[serde(rename = "source")]
+    _source: String,
+}
+
+static CONFIRMED: LazyLock<HashMap<(String, String), u16>> = LazyLock::new(|| {
+    let rows =
+        table::rows::<ConfirmedRow>("confirmed distances", include_str!("../data/mined/confirmed.csv"));
+    let rows = rows.expect("checked by the tests").into_iter().map(|row| row.value);
+    rows.map(|row| {
+        let ConfirmedRow { hazard, file, producer, half, consumer, used_as, slot, .. } = &row;
+        (
+            (row.table.clone(), format!("{hazard},{file},{producer},{half},{consumer},{used_as},{slot}")),
+            row.cycles,
+        )
+    })
+    .collect()
 });
 
 #[derive(Debug, Clone, Deserialize)]
@@ -483,6 +519,8 @@ mod tests {
             let arch: Arch = arch.parse().expect("an architecture");
             assert!(MinedTable::of(arch).is_some());
         }
+        assert_eq!(confirmed("sm_90", "raw,R,alu,low,fma,operand,"), Some(5));
+        assert!(CONFIRMED.keys().all(|(table, _)| TABLES.contains_key(table.as_str())));
         assert!(queues("LDS.U", Some(Category::Shared)).returns != 0);
         assert_eq!(queues("IADD3", Some(Category::Alu)), Queues::default());
         let [load, store] = ["LDS", "STS"].map(|opcode| least_latency(opcode, Some(Category::Shared)));

@@ -31,6 +31,9 @@ struct Args {
     /// Leave out functions with more instructions than this.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     longest: u64,
+    /// Mine only for this table; may be given several times.
+    #[arg(long, value_name = "TABLE")]
+    only: Vec<String>,
     /// Also write every count to this file, one line per file, pair and distance.
     #[arg(long, value_name = "FILE")]
     counts: Option<PathBuf>,
@@ -60,20 +63,24 @@ fn main() -> Result<()> {
     for (table, mined) in mined.iter().flatten() {
         all.entry(table).or_default().join(mined);
     }
+    let mut rows: BTreeMap<&str, (Mined, tables::Rows)> = BTreeMap::new();
     for (table, mined) in &all {
-        let joined = mined_with(table).and_then(|with| all.get(with)).map(|with| {
-            let mut joined = mined.clone();
-            joined.join(with);
-            joined
-        });
-        let mined_for = joined.as_ref().unwrap_or(mined);
-        let rows = tables::distances(mined_for, table);
-        let text = tables::write_distances(&rows);
+        let mut mined_for = mined.clone();
+        if let Some(with) = mined_with(table).and_then(|with| all.get(with)) {
+            mined_for.join(with);
+        }
+        let table_rows = tables::distances(&mined_for, table);
+        rows.insert(table, (mined_for, table_rows));
+    }
+    tables::level_barriers(rows.values_mut().map(|(_, rows)| rows));
+    for (table, mined) in &all {
+        let (mined_for, rows) = &rows[table];
+        let text = tables::write_distances(rows);
         let path = args.tables.join(format!("{table}.distances.csv"));
         let before = std::fs::read_to_string(&path).unwrap_or_default();
         anstream::println!("{table}: {} functions, {} instructions", mined.functions, mined.instructions);
         if !args.write {
-            for line in tables::compare(&before, &tables::least(mined_for, table), &rows) {
+            for line in tables::compare(&before, &tables::least(mined_for, table), rows) {
                 anstream::println!("  {line}");
             }
             continue;
@@ -123,7 +130,8 @@ fn mine(paths: &[PathBuf], number: u32, args: &Args) -> Result<BTreeMap<&'static
             let Ok(bytes) = container.bytes(image) else { continue };
             let Ok(cubin) = Cubin::parse(&bytes) else { continue };
             let Ok(arch) = cubin.sm().to_string().parse::<Arch>() else { continue };
-            let Some(table) = table_name(arch) else { continue };
+            let wanted = |table: &&str| args.only.is_empty() || args.only.iter().any(|only| only == table);
+            let Some(table) = table_name(arch).filter(wanted) else { continue };
             let taken = taken.entry(table).or_default();
             let mut take = |bytes: &[u8]| {
                 let mut hasher = FxHasher::default();

@@ -9,12 +9,12 @@
 //! two writes is that of the reader between them; two writes are asked to be no further apart than it takes to finish in
 //! order, which is the difference of their shortest latencies.
 //!
-//! `safe` is the smallest distance left often between instructions with the same guard, otherwise the largest such
-//! distance of the class.
+//! `safe` is what was confirmed on a device, or the smallest distance left often between instructions with the same guard,
+//! otherwise the largest such distance of the class.
 
 use crate::{Cell, Distances, Mined, OpcodeCounts, PairKey};
 use sassafras_machine::Category;
-use sassafras_machine::mined::{File, Use, class_of};
+use sassafras_machine::mined::{File, Use, class_of, confirmed};
 use sassafras_verify::hazards::HazardKind;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -61,6 +61,17 @@ impl fmt::Display for RowKey {
     }
 }
 
+/// Where a safe distance is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Confirmed on a device.
+    Device,
+    /// Left often between instructions with the same guard.
+    Mined,
+    /// The largest such distance of the class.
+    Bound,
+}
+
 /// A row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -68,8 +79,8 @@ pub struct Row {
     pub observed_min: u16,
     /// What a scheduler may use.
     pub safe: u16,
-    /// Whether `safe` is the category's upper bound.
-    pub bound: bool,
+    /// Where `safe` is from.
+    pub source: Source,
     /// Pairs seen.
     pub seen: u64,
     /// Functions they stood in.
@@ -107,13 +118,43 @@ fn latency(rows: &Rows, class: &str, file: File) -> Option<u16> {
     rows.iter().filter(|(key, _)| reads(key)).map(|(_, row)| row.observed_min).min()
 }
 
+/// What a pair of classes may ask for at most: what the producer takes to the integer pipe, to FP32 or to itself, and
+/// what the consumer wants sooner than those do. A pair that is seldom close by accident would ask for more.
+fn cap(key: &RowKey, rows: &Rows) -> Option<u16> {
+    let between = |producer: &str, consumer: &str| {
+        let key = RowKey {
+            producer: producer.to_owned(),
+            consumer: consumer.to_owned(),
+            slot: None,
+            ..key.clone()
+        };
+        rows.get(&key).map(|row| row.observed_min)
+    };
+    if BASE.contains(&key.producer.as_str()) || key.kind != HazardKind::Raw || key.used_as != Use::Operand {
+        return None;
+    }
+    let most = |pairs: [Option<u16>; 3]| pairs.into_iter().flatten().max();
+    let latency = most([
+        between(&key.producer, BASE[0]),
+        between(&key.producer, BASE[1]),
+        between(&key.producer, &key.producer),
+    ])?;
+    let wanted = most([between(BASE[0], &key.consumer), between(BASE[1], &key.consumer), None])?;
+    let usual = between(BASE[0], BASE[0])?;
+    (!BASE.contains(&key.consumer.as_str()) && key.consumer != key.producer)
+        .then(|| latency + wanted.saturating_sub(usual))
+}
+
+/// The classes that meet all others often.
+const BASE: [&str; 2] = ["alu", "fma"];
+
 /// The distance that a row demands; none when too little was seen.
 fn observed_min(key: &RowKey, d: &Distances, rows: &Rows) -> Option<u16> {
     let is_enough =
         if key.consumer == "any" { is_credible(d, ANY) } else { is_credible(d, PAIR) || is_peak(d) };
     let least = d.least().filter(|_| is_enough)?;
     if key.kind != HazardKind::Waw {
-        return Some(least);
+        return Some(cap(key, rows).map_or(least, |cap| cap.min(least)));
     }
     // Distances with a wait between count too, since they only ever lower the demand.
     let least = d.least_waited.map_or(least, |waited| waited.min(least));
@@ -182,24 +223,52 @@ pub fn distances(mined: &Mined, table: &str) -> Rows {
     let levels = levels(mined, table);
     let bounds = bounds(&levels[1]);
     let mut rows = Rows::new();
-    for (key, d) in levels.iter().flatten() {
+    // What caps refer to goes first.
+    let refers = |key: &RowKey| !(BASE.contains(&key.consumer.as_str()) || key.consumer == key.producer);
+    let mut keys: Vec<(usize, bool, &RowKey, &Distances)> = Vec::new();
+    for (level, all) in levels.iter().enumerate() {
+        keys.extend(
+            all.iter().map(|(key, d)| (level, !BASE.contains(&key.producer.as_str()) && refers(key), key, d)),
+        );
+    }
+    keys.sort_by_key(|&(level, later, key, _)| (level, key.kind, later));
+    for (_, _, key, d) in keys {
         let Some(least) = observed_min(key, d, &rows) else { continue };
         let exact = if key.consumer == "any" { None } else { safe(d) };
         let bound = bounds.get(&bound_key(key)).copied().unwrap_or(least);
+        let (safe, source) = match (confirmed(table, &key.to_string()), exact) {
+            (Some(cycles), _) => (cycles, Source::Device),
+            (None, Some(cycles)) => (cycles, Source::Mined),
+            (None, None) => (bound, Source::Bound),
+        };
         let row = Row {
             observed_min: least,
-            safe: exact.unwrap_or(bound).max(least),
-            bound: exact.is_none(),
+            safe: safe.max(least),
+            source,
             seen: d.seen,
             functions: d.functions,
             files: d.cells.first().map_or(0, |cell| cell.files.count_ones()),
         };
         let wider = wider(key, &rows);
-        if wider.is_none_or(|w| w.observed_min != row.observed_min || w.safe != row.safe) {
+        if wider.is_none_or(|w| {
+            w.observed_min != row.observed_min || w.safe != row.safe || source == Source::Device
+        }) {
             rows.insert(key.clone(), row);
         }
     }
     rows
+}
+
+/// Takes the smallest distance of all tables for convergence barriers: a branch stands between most that set one and those
+/// that wait for it, so that how close they come says more about the code than about the machine.
+pub fn level_barriers<'a>(tables: impl Iterator<Item = &'a mut Rows>) {
+    let mut rows: Vec<&mut Row> = tables
+        .flat_map(|rows| rows.iter_mut().filter(|(key, _)| key.file == File::Barrier).map(|(_, row)| row))
+        .collect();
+    let least = rows.iter().map(|row| row.observed_min).min();
+    for row in &mut rows {
+        row.observed_min = least.unwrap_or(row.observed_min);
+    }
 }
 
 /// What a class's safe distance is bounded by: hazard, file, producer, half, use.
@@ -231,8 +300,12 @@ pub fn write_distances(rows: &Rows) -> String {
         "hazard,file,producer,half,consumer,use,slot,observed_min,safe,seen,kernels,files,source\n",
     );
     for (key, row) in rows {
-        let Row { observed_min, safe, seen, functions, files, bound } = row;
-        let source = if *bound { "mined; safe: bound of the class" } else { "mined" };
+        let Row { observed_min, safe, seen, functions, files, source } = row;
+        let source = match source {
+            Source::Device => "mined; safe: confirmed on a device",
+            Source::Mined => "mined",
+            Source::Bound => "mined; safe: bound of the class",
+        };
         let _ = writeln!(out, "{key},{observed_min},{safe},{seen},{functions},{files},{source}");
     }
     out
@@ -291,7 +364,7 @@ pub fn write_opcodes(mined: &Mined) -> String {
             continue;
         }
         let min_stall = counts.stalls.iter().position(|&n| n > 0).unwrap_or(0);
-        let is_control = matches!(Category::of(name), Some(Category::Control | Category::Barrier));
+        let is_control = Category::of(name) == Some(Category::Control);
         let min_stall =
             if is_control && counts.files.count_ones() >= ANY.files { min_stall.max(1) } else { 1 };
         let _ = writeln!(
