@@ -11,6 +11,13 @@
 //!
 //! Source: output of the vendor's assembler in open-source libraries and in this project's own kernels.
 
+mod facts;
+
+pub use facts::{
+    LeastLatency, PAIR, Queues, barrier_reads, class_of, confirmed, least_latency, mined_with, queues,
+    table_name,
+};
+
 use rustc_hash::FxHashMap as HashMap;
 use std::sync::LazyLock;
 
@@ -18,7 +25,8 @@ use serde::Deserialize;
 
 use crate::names::names;
 use crate::table::{self, Row};
-use crate::{Arch, Category, Hazard, TableError};
+use crate::{Arch, Hazard, TableError};
+use facts::base;
 
 names! {
     /// How the second instruction uses the register.
@@ -108,15 +116,6 @@ pub struct OpcodeFacts {
     pub decoupled: bool,
     /// The least stall, whatever follows.
     pub min_stall: u8,
-}
-
-/// The queues an opcode goes through; 0 is none. Inside a queue nothing overtakes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Queues {
-    /// Where its sources are read.
-    pub reads: u8,
-    /// Where its results come back.
-    pub returns: u8,
 }
 
 /// What was mined for one group of architectures.
@@ -293,85 +292,10 @@ impl MinedTable {
     }
 }
 
-/// The class of an opcode, or of a shaped one (`HMMA:4/4/2/4`, `IADD:64`), in a table.
-pub fn class_of<'a>(table: &str, opcode: &'a str) -> &'a str {
-    let listed = |name: &str| {
-        let class = CLASSES
-            .get(name)?
-            .iter()
-            .find(|(tables, _)| tables.is_empty() || tables.iter().any(|t| t == table));
-        class.map(|(_, class)| class.as_str())
-    };
-    // With its shape, then with fewer and fewer modifiers.
-    let plain = base(opcode);
-    let shorter = std::iter::successors(Some(plain), |name| name.rsplit_once('.').map(|(front, _)| front));
-    std::iter::once(opcode).chain(shorter).find_map(listed).unwrap_or_else(|| match Category::of(plain) {
-        Some(Category::Tensor) => opcode,
-        Some(category) => category.name(),
-        None => plain,
-    })
-}
-
-/// What is added to the name of an opcode whose result is a pair of registers.
-pub const PAIR: &str = ":64";
-
-/// The name without the shape.
-fn base(name: &str) -> &str {
-    name.split(':').next().unwrap_or(name)
-}
-
-/// The name of the table that an architecture uses.
-pub fn table_name(arch: Arch) -> Option<&'static str> {
-    arch_row(arch).map(|row| row.table.as_str())
-}
-
-/// The distance of a row, spelled as the tables do up to `slot`, that was confirmed on a device.
-pub fn confirmed(table: &str, row: &str) -> Option<u16> {
-    CONFIRMED.get(&(table.to_owned(), row.to_owned())).copied()
-}
-
-/// The table whose code is mined for this table's distances too.
-pub fn mined_with(table: &str) -> Option<&'static str> {
-    let row = ARCHES.values().find(|row| row.table == table && !row.with.is_empty())?;
-    Some(&row.with)
-}
-
-fn arch_row(arch: Arch) -> Option<&'static ArchRow> {
-    let plain = || ARCHES.get(&format!("sm_{}", arch.number()?));
-    ARCHES.get(&arch.to_string()).or_else(plain)
-}
-
-/// The queues that an opcode goes through.
-pub fn queues(opcode: &str, category: Option<Category>) -> Queues {
-    let base = opcode.split('.').next().unwrap_or(opcode);
-    let by_category = || category.and_then(|c| QUEUES.get(c.name()));
-    QUEUES.get(base).or_else(by_category).copied().unwrap_or_default()
-}
-
-/// What waits for an instruction's scoreboards take at the least; 0 where nothing is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LeastLatency {
-    /// Until the result is there.
-    pub write: u16,
-    /// Until the sources have been read.
-    pub read: u16,
-}
-
-/// What waits for an instruction's scoreboards take at the least.
-pub fn least_latency(opcode: &str, category: Option<Category>) -> LeastLatency {
-    let by_opcode = LATENCIES.get(opcode.split('.').next().unwrap_or(opcode));
-    by_opcode.or_else(|| LATENCIES.get(category?.name())).copied().unwrap_or_default()
-}
-
-/// Whether a barrier that holds the warp goes on only when what was issued before has read its sources.
-pub fn barrier_reads(arch: Arch) -> bool {
-    arch_row(arch).is_some_and(|row| row.barrier_reads == "yes")
-}
-
 macro_rules! tables {
     ($($name:literal),*) => {
-        [$(($name, include_str!(concat!("../data/mined/", $name, ".distances.csv")),
-            include_str!(concat!("../data/mined/", $name, ".opcodes.csv")))),*]
+        [$(($name, include_str!(concat!("../../data/mined/", $name, ".distances.csv")),
+            include_str!(concat!("../../data/mined/", $name, ".opcodes.csv")))),*]
     };
 }
 
@@ -385,121 +309,11 @@ static TABLES: LazyLock<HashMap<&'static str, MinedTable>> = LazyLock::new(|| {
         .collect()
 });
 
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ArchRow {
-    arch: String,
-    table: String,
-    barrier_reads: String,
-    with: String,
-    #[serde(rename = "source")]
-    _source: String,
-}
-
-static ARCHES: LazyLock<HashMap<String, ArchRow>> = LazyLock::new(|| {
-    let rows = table::rows::<ArchRow>("mined architectures", include_str!("../data/mined/architectures.csv"));
-    let rows = rows.expect("checked by the tests");
-    rows.into_iter().map(|row| (row.value.arch.clone(), row.value)).collect()
-});
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ClassRow {
-    tables: String,
-    opcode: String,
-    class: String,
-    #[serde(rename = "source")]
-    _source: String,
-}
-
-/// By opcode: the tables, none for all, and the class there.
-static CLASSES: LazyLock<HashMap<String, Vec<(Vec<String>, String)>>> = LazyLock::new(|| {
-    let rows = table::rows::<ClassRow>("mined classes", include_str!("../data/mined/classes.csv"));
-    let mut classes: HashMap<String, Vec<(Vec<String>, String)>> = HashMap::default();
-    for row in rows.expect("checked by the tests").into_iter().map(|row| row.value) {
-        let tables = row.tables.split_whitespace().filter(|&t| t != "*").map(str::to_owned).collect();
-        classes.entry(row.opcode).or_default().push((tables, row.class));
-    }
-    classes
-});
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ConfirmedRow {
-    table: String,
-    hazard: String,
-    file: String,
-    producer: String,
-    half: String,
-    consumer: String,
-    #[serde(rename = "use")]
-    used_as: String,
-    slot: String,
-    cycles: u16,
-    #[serde(rename = "source")]
-    _source: String,
-}
-
-static CONFIRMED: LazyLock<HashMap<(String, String), u16>> = LazyLock::new(|| {
-    let rows =
-        table::rows::<ConfirmedRow>("confirmed distances", include_str!("../data/mined/confirmed.csv"));
-    let rows = rows.expect("checked by the tests").into_iter().map(|row| row.value);
-    rows.map(|row| {
-        let ConfirmedRow { hazard, file, producer, half, consumer, used_as, slot, .. } = &row;
-        (
-            (row.table.clone(), format!("{hazard},{file},{producer},{half},{consumer},{used_as},{slot}")),
-            row.cycles,
-        )
-    })
-    .collect()
-});
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct QueueRow {
-    name: String,
-    reads: String,
-    returns: String,
-    #[serde(rename = "source")]
-    _source: String,
-}
-
-static QUEUES: LazyLock<HashMap<String, Queues>> = LazyLock::new(|| {
-    let rows = table::rows::<QueueRow>("mined queues", include_str!("../data/mined/queues.csv"));
-    let mut names: Vec<String> = Vec::new();
-    let mut number = |name: String| match name.as_str() {
-        "" => 0,
-        _ => {
-            let at = names.iter().position(|known| *known == name).unwrap_or(names.len());
-            if at == names.len() {
-                names.push(name);
-            }
-            at as u8 + 1
-        }
-    };
-    let rows = rows.expect("checked by the tests").into_iter().map(|row| row.value);
-    rows.map(|row| (row.name, Queues { reads: number(row.reads), returns: number(row.returns) })).collect()
-});
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LatencyRow {
-    name: String,
-    write: u16,
-    read: u16,
-    #[serde(rename = "source")]
-    _source: String,
-}
-
-static LATENCIES: LazyLock<HashMap<String, LeastLatency>> = LazyLock::new(|| {
-    let rows = table::rows::<LatencyRow>("mined latencies", include_str!("../data/mined/latencies.csv"));
-    let rows = rows.expect("checked by the tests").into_iter().map(|row| row.value);
-    rows.map(|row| (row.name, LeastLatency { write: row.write, read: row.read })).collect()
-});
-
 #[cfg(test)]
 mod tests {
+    use super::facts::{ARCHES, CLASSES, CONFIRMED};
     use super::*;
+    use crate::Category;
 
     const DISTANCES: &str =
         "hazard,file,producer,half,consumer,use,slot,observed_min,safe,seen,kernels,files,source\n";
@@ -574,7 +388,7 @@ mod tests {
         assert_eq!(class_of("sm_100", "UTCHMMA.2CTA"), "async");
         assert_eq!(class_of("sm_90", "UIADD3.64"), "uniform");
         let tables: Vec<&String> = ARCHES.values().map(|row| &row.table).collect();
-        let listed = CLASSES.values().flatten().flat_map(|(named, _)| named);
+        let listed = CLASSES.values().flatten().flat_map(|listed| &listed.tables);
         assert!(listed.into_iter().all(|named| tables.contains(&named)), "a table that there is not");
     }
 
