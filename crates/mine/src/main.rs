@@ -72,7 +72,6 @@ fn main() -> Result<()> {
         let table_rows = tables::distances(&mined_for, table);
         rows.insert(table, (mined_for, table_rows));
     }
-    tables::level_barriers(rows.values_mut().map(|(_, rows)| rows));
     for (table, mined) in &all {
         let (mined_for, rows) = &rows[table];
         let text = tables::write_distances(rows);

@@ -130,6 +130,13 @@ fn cap(key: &RowKey, rows: &Rows) -> Option<u16> {
         };
         rows.get(&key).map(|row| row.observed_min)
     };
+    // Both registers of a pair come from one pipe at once; few instructions of these classes have pairs.
+    if key.high && BASE.contains(&key.producer.as_str()) {
+        return rows
+            .get(&RowKey { high: false, ..key.clone() })
+            .or_else(|| wider(key, rows))
+            .map(|row| row.observed_min);
+    }
     if BASE.contains(&key.producer.as_str()) || key.kind != HazardKind::Raw || key.used_as != Use::Operand {
         return None;
     }
@@ -186,7 +193,10 @@ fn reads_late(category: Option<Category>) -> bool {
 
 /// What was seen for a class and any consumer, for pairs of classes, and at one operand.
 fn levels(mined: &Mined, table: &str) -> [BTreeMap<RowKey, Distances>; 3] {
-    let useful = |key: &PairKey| key.kind != HazardKind::WaitTooSoon && !key.guarded;
+    // A branch stands between most instructions that set a convergence barrier and those that wait for it: how close they
+    // come says nothing about the machine.
+    let useful =
+        |key: &PairKey| key.kind != HazardKind::WaitTooSoon && !key.guarded && key.file != File::Barrier;
     let mut levels: [BTreeMap<RowKey, Distances>; 3] = Default::default();
     for (key, d) in mined.pairs.iter().filter(|(key, _)| useful(key)) {
         let [producer, consumer] = [key.producer, key.consumer].map(|id| class_of(table, mined.text(id)));
@@ -257,18 +267,6 @@ pub fn distances(mined: &Mined, table: &str) -> Rows {
         }
     }
     rows
-}
-
-/// Takes the smallest distance of all tables for convergence barriers: a branch stands between most that set one and those
-/// that wait for it, so that how close they come says more about the code than about the machine.
-pub fn level_barriers<'a>(tables: impl Iterator<Item = &'a mut Rows>) {
-    let mut rows: Vec<&mut Row> = tables
-        .flat_map(|rows| rows.iter_mut().filter(|(key, _)| key.file == File::Barrier).map(|(_, row)| row))
-        .collect();
-    let least = rows.iter().map(|row| row.observed_min).min();
-    for row in &mut rows {
-        row.observed_min = least.unwrap_or(row.observed_min);
-    }
 }
 
 /// What a class's safe distance is bounded by: hazard, file, producer, half, use.

@@ -251,3 +251,39 @@ fn fields_that_mean_nothing_are_reported() {
     assert_eq!(kinds("S12 Y | NOP\nS1 | EXIT !exit"), [(HazardKind::Field, None, 0)]);
     assert_eq!(kinds("S12 | NOP\nS1 | EXIT !exit"), []);
 }
+
+/// Kinds by the tables of an architecture.
+fn kinds_on(arch: &str, body: &str) -> Vec<HazardKind> {
+    let rules = Rules::of(arch.parse().expect("an architecture"));
+    check(&function(body), rules).findings.iter().map(|f| f.kind).collect()
+}
+
+#[test]
+fn the_predicate_of_a_generic_atomic_is_there_when_its_sources_are_read() {
+    let body = |wait: &str| {
+        format!(
+            "S2 R1 W0 | P0, R1 = ATOM R9, global.4[R8]\nS5 {wait} | @P0 R5 = FFMA R0, R0, R0\nS1 B0 | EXIT !exit"
+        )
+    };
+    assert_eq!(kinds_on("sm_90", &body("B1")), []);
+    assert_eq!(kinds_on("sm_90", &body("B0")), [], "the result is later than the sources");
+    assert_eq!(kinds_on("sm_90", &body("")), [HazardKind::Raw]);
+}
+
+#[test]
+fn a_fence_is_finished_when_stores_before_it_are() {
+    let body = |wait: &str| {
+        format!(
+            "S2 | shared.4[R8] = STTM R4\nS2 W0 | FENCE !barrier\nS4 {wait} | R4 = FFMA R0, R0, R0\nS5 | EXIT !exit"
+        )
+    };
+    assert_eq!(kinds_on("sm_100", &body("B0")), []);
+    assert_eq!(kinds_on("sm_100", &body("")), [HazardKind::War]);
+}
+
+#[test]
+fn matrix_instructions_add_in_turn() {
+    let second = |text: &str| format!("S4 | R4:2 = DMMA R0, R1, R4:2\nS4 | {text}\nS5 | EXIT !exit");
+    assert_eq!(kinds_on("sm_103", &second("R4:2 = DMMA R2, R3, R4:2")), []);
+    assert!(kinds_on("sm_103", &second("R9 = FADD R4, R8")).contains(&HazardKind::Raw));
+}

@@ -85,7 +85,8 @@ impl Rules {
         };
         match self.table.distance(&query) {
             Some(distance) => Need::Cycles(distance.observed_min),
-            None if pair.decoupled => Need::Scoreboard,
+            // Matrix instructions add to one accumulator in turn.
+            None if pair.decoupled && !pair.in_turn => Need::Scoreboard,
             None => Need::Unknown,
         }
     }

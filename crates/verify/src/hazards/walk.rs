@@ -82,6 +82,8 @@ pub struct Pair<'a> {
     pub guarded: bool,
     /// The first one takes as long as it takes.
     pub decoupled: bool,
+    /// Both are matrix instructions of one pipe.
+    pub in_turn: bool,
     /// Both run under the same guard, so that the second surely meets the first.
     pub same_guard: bool,
     /// For [`HazardKind::Stall`]: the least stall of the opcode.
@@ -273,7 +275,7 @@ impl<'a> Walker<'a> {
             None => guard.is_none(),
             Some(_) => guard.is_some() && self.live.current(fact.tag) == guard,
         };
-        let first = self.info(fact.producer);
+        let (first, second) = (self.info(fact.producer), self.info(consumer));
         let place = match lane.role {
             Role::Guard => 0,
             Role::Operand(place) | Role::Address(place) => place,
@@ -294,6 +296,7 @@ impl<'a> Walker<'a> {
             guarded: fact.guard.is_some(),
             // Convergence barriers are written at a fixed time, whatever else the instruction does.
             decoupled: first.facts.decoupled && fact.lane.class() != RegClass::Barrier,
+            in_turn: first.category == Some(Category::Tensor) && first.queues == second.queues,
             same_guard,
             required_stall: 0,
         }
@@ -316,6 +319,7 @@ impl<'a> Walker<'a> {
             waited: false,
             guarded: true,
             decoupled: true,
+            in_turn: false,
             same_guard: true,
             required_stall: required,
         }
@@ -323,11 +327,13 @@ impl<'a> Walker<'a> {
 
     /// Whether the fields mean something, and the stall is long enough for the opcode itself.
     fn legality(&self, inst: Inst, control: &Fields, observer: &mut impl Observer) {
-        // On texture instructions the reuse flags mean something else.
-        if !control.legal && self.info(inst).category != Some(Category::Texture) {
+        // On texture instructions and DEPBAR the reuse flags mean something else.
+        let info = self.info(inst);
+        let differs = info.category == Some(Category::Texture) || info.special == Special::Depbar;
+        if !control.legal && !differs {
             observer.pair(&self.bare(HazardKind::Field, inst, inst, 0, 0));
         }
-        let required = self.info(inst).facts.min_stall;
+        let required = info.facts.min_stall;
         // Stall 0 drains the pipes, which takes longer than any stall.
         if control.stall != 0 && control.stall < required {
             observer.pair(&self.bare(HazardKind::Stall, inst, inst, u16::from(control.stall), required));
