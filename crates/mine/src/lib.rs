@@ -1,6 +1,6 @@
 //! Learns from compiled code how close a compiler lets instructions stand.
 //!
-//! [`Mined::function`] walks a lifted function with the checker's own data flow ([`sassafras_verify::hazards::walk`]) and
+//! [`Mined::function`] walks a lifted function with the checker's own data flow ([`sassafras_verify::hazards::walk()`]) and
 //! keeps, for every kind of pair, how often each distance was left ([`Distances`]); and for every opcode how often it sets
 //! scoreboards and which stalls it carries ([`OpcodeCounts`]). Distances across a wait are kept apart: compilers rely on
 //! waits taking time.

@@ -10,7 +10,7 @@
 //!   [`crate::reorder`] accepts; what is behind the last terminator stays; nothing crosses a place that something else
 //!   points to.
 //! * **What an instruction carries**, that is relocations, attributes, source lines and call-frame rows that name it, is
-//!   the same in both files, wherever it went ([`mod@baggage`]).
+//!   the same in both files, wherever it went (`baggage`).
 //!
 //! Which instruction went where is not recorded anywhere and has to be recovered. Two instructions are the same when they
 //! have the same word, name the same place and carry the same; of several that are the same in all of this, the first is

@@ -85,8 +85,7 @@ impl Rules {
         };
         match self.table.distance(&query) {
             Some(distance) => Need::Cycles(distance.observed_min),
-            // Matrix instructions add to one accumulator in turn.
-            None if pair.decoupled && !pair.in_turn => Need::Scoreboard,
+            None if pair.decoupled => Need::Scoreboard,
             None => Need::Unknown,
         }
     }

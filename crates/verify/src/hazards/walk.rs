@@ -82,8 +82,6 @@ pub struct Pair<'a> {
     pub guarded: bool,
     /// The first one takes as long as it takes.
     pub decoupled: bool,
-    /// Both are matrix instructions of one pipe.
-    pub in_turn: bool,
     /// Both run under the same guard, so that the second surely meets the first.
     pub same_guard: bool,
     /// For [`HazardKind::Stall`]: the least stall of the opcode.
@@ -275,7 +273,7 @@ impl<'a> Walker<'a> {
             None => guard.is_none(),
             Some(_) => guard.is_some() && self.live.current(fact.tag) == guard,
         };
-        let (first, second) = (self.info(fact.producer), self.info(consumer));
+        let first = self.info(fact.producer);
         let place = match lane.role {
             Role::Guard => 0,
             Role::Operand(place) | Role::Address(place) => place,
@@ -296,7 +294,6 @@ impl<'a> Walker<'a> {
             guarded: fact.guard.is_some(),
             // Convergence barriers are written at a fixed time, whatever else the instruction does.
             decoupled: first.facts.decoupled && fact.lane.class() != RegClass::Barrier,
-            in_turn: first.category == Some(Category::Tensor) && first.queues == second.queues,
             same_guard,
             required_stall: 0,
         }
@@ -319,7 +316,6 @@ impl<'a> Walker<'a> {
             waited: false,
             guarded: true,
             decoupled: true,
-            in_turn: false,
             same_guard: true,
             required_stall: required,
         }
@@ -351,8 +347,14 @@ impl<'a> Walker<'a> {
         // Warpgroup matrix instructions add to one accumulator in order, without waiting for each other.
         let is_group = self.info(inst).special == Special::WarpgroupMma;
         let accumulates = |fact: &Fact| is_group && fact.guard == Some(WARPGROUP);
+        // So do others of one pipe, where they read what they write.
+        let is_tensor = self.info(inst).category == Some(Category::Tensor);
+        let in_turn = |fact: &Fact| is_tensor && fact.queue != 0 && fact.queue == queues.returns;
         f.for_each_read(inst, |read| {
             for fact in self.live.on(read.lane) {
+                if in_turn(fact) && writes(f, inst, read.lane) {
+                    continue;
+                }
                 if fact.write && !accumulates(fact) && !exclude(self.live.current(fact.tag), guard) {
                     let used_as = used_as(f, inst, read.role);
                     observer.pair(&self.pair(fact, inst, HazardKind::Raw, read, used_as));
@@ -511,6 +513,13 @@ impl<'a> Walker<'a> {
             });
         }
     }
+}
+
+/// Whether the instruction writes the lane.
+fn writes(f: &Function, inst: Inst, lane: Lane) -> bool {
+    let mut found = false;
+    f.for_each_write(inst, |write| found |= write.lane == lane);
+    found
 }
 
 fn is_over(f: &Function, opcodes: &[OpcodeInfo], fact: &Fact, clock: i32) -> bool {
