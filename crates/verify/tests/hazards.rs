@@ -285,5 +285,7 @@ fn a_fence_is_finished_when_stores_before_it_are() {
 fn matrix_instructions_add_in_turn() {
     let second = |text: &str| format!("S4 | R4:2 = DMMA R0, R1, R4:2\nS4 | {text}\nS5 | EXIT !exit");
     assert_eq!(kinds_on("sm_103", &second("R4:2 = DMMA R2, R3, R4:2")), []);
+    assert_eq!(kinds_on("sm_103", &second("R8:2 = DMMA R2, R3, R4:2")), []);
+    assert!(kinds_on("sm_103", &second("R8:2 = DMMA R4, R3, R6:2")).contains(&HazardKind::Raw));
     assert!(kinds_on("sm_103", &second("R9 = FADD R4, R8")).contains(&HazardKind::Raw));
 }

@@ -347,12 +347,16 @@ impl<'a> Walker<'a> {
         // Warpgroup matrix instructions add to one accumulator in order, without waiting for each other.
         let is_group = self.info(inst).special == Special::WarpgroupMma;
         let accumulates = |fact: &Fact| is_group && fact.guard == Some(WARPGROUP);
-        // So do others of one pipe, where they read what they write.
-        let is_tensor = self.info(inst).category == Some(Category::Tensor);
-        let in_turn = |fact: &Fact| is_tensor && fact.queue != 0 && fact.queue == queues.returns;
+        // So do others of one pipe: what they add to is read when its turn has come.
+        let addend = addend(f, inst).filter(|_| self.info(inst).category == Some(Category::Tensor));
+        let in_turn = |fact: &Fact, read: &LaneRef| {
+            fact.queue != 0
+                && fact.queue == queues.returns
+                && addend.is_some_and(|place| read.role == Role::Operand(place))
+        };
         f.for_each_read(inst, |read| {
             for fact in self.live.on(read.lane) {
-                if in_turn(fact) && writes(f, inst, read.lane) {
+                if in_turn(fact, &read) {
                     continue;
                 }
                 if fact.write && !accumulates(fact) && !exclude(self.live.current(fact.tag), guard) {
@@ -446,9 +450,19 @@ impl<'a> Walker<'a> {
         let boards = [control.write, control.read].into_iter().flatten().fold(0u8, |mask, b| mask | 1 << b);
         if boards != 0 {
             let finished = control.write.map_or(0, |b| 1 << b);
+            let mut added: Vec<Lane> = Vec::new();
+            if info.category == Some(Category::Tensor)
+                && let Some(place) = addend(f, inst)
+            {
+                f.for_each_read(inst, |read| {
+                    added.extend((read.role == Role::Operand(place)).then_some(read.lane))
+                });
+            }
             self.live.end_where(|fact| {
                 // Inside a queue nothing overtakes: what reads or finishes later implies that this has.
                 let implied = match fact.write {
+                    // What is added to was there when it was read.
+                    true if returns != 0 && fact.queue == returns && added.contains(&fact.lane) => boards,
                     true if returns != 0 && fact.queue == returns => finished,
                     false if reads != 0 && fact.queue == reads => boards,
                     false if info.special == Special::Fence => finished,
@@ -515,11 +529,11 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// Whether the instruction writes the lane.
-fn writes(f: &Function, inst: Inst, lane: Lane) -> bool {
-    let mut found = false;
-    f.for_each_write(inst, |write| found |= write.lane == lane);
-    found
+/// The position of a matrix instruction's third source of general registers: what it adds to.
+fn addend(f: &Function, inst: Inst) -> Option<u16> {
+    let general = |op: &Operand| matches!(op, Operand::Reg(span) if span.class() == RegClass::Gpr);
+    let mut places = f.uses(inst).iter().enumerate().filter(|(_, op)| general(op));
+    places.nth(2).map(|(place, _)| (f.defs(inst).len() + place) as u16)
 }
 
 fn is_over(f: &Function, opcodes: &[OpcodeInfo], fact: &Fact, clock: i32) -> bool {
