@@ -1,6 +1,7 @@
 //! What is demanded of a pair of instructions: the mined tables of [`sassafras_machine::mined`], asked for a pair.
 
 use super::walk::{HazardKind, Pair};
+use rustc_hash::FxHashMap;
 use sassafras_ir::{Effects, Function, Inst, Operand, RegClass, Role};
 use sassafras_machine::mined::{
     ClassNumber, File, LeastLatency, MinedTable, OpcodeFacts, PAIR, PairQuery, Queues, Use, barrier_reads,
@@ -8,8 +9,7 @@ use sassafras_machine::mined::{
 };
 use sassafras_machine::{Arch, Category, Hazard, constants};
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, PoisonError, RwLock};
 
 /// What a pair needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,20 +30,32 @@ pub struct Rules {
     table: Cow<'static, MinedTable>,
     /// A barrier that holds the warp goes on only when what was issued before has read its sources.
     pub(super) barrier_reads: bool,
+    known: Known,
+}
+
+/// What was found out about opcodes so far: functions share most of theirs, and libraries have thousands of functions.
+#[derive(Debug, Default)]
+struct Known(RwLock<FxHashMap<String, OpcodeInfo>>);
+
+impl Clone for Known {
+    /// Starts anew: it can be found out again.
+    fn clone(&self) -> Known {
+        Known::default()
+    }
 }
 
 impl Rules {
     /// The rules of a table.
     pub fn new(table: MinedTable) -> Rules {
-        Rules { table: Cow::Owned(table), barrier_reads: false }
+        Rules { table: Cow::Owned(table), ..Rules::default() }
     }
 
     /// The rules of an architecture. Where nothing was mined every distance is unknown, but scoreboards are checked.
     pub fn of(arch: Arch) -> &'static Rules {
-        static ALL: LazyLock<HashMap<Arch, Rules>> = LazyLock::new(|| {
+        static ALL: LazyLock<FxHashMap<Arch, Rules>> = LazyLock::new(|| {
             let with_table = |arch| {
                 let table = Cow::Borrowed(MinedTable::of(arch)?);
-                Some((arch, Rules { table, barrier_reads: barrier_reads(arch) }))
+                Some((arch, Rules { table, barrier_reads: barrier_reads(arch), known: Known::default() }))
             };
             Arch::all().filter_map(with_table).collect()
         });
@@ -56,6 +68,7 @@ impl Rules {
         Rules {
             table: Cow::Owned(MinedTable::of(arch).map(MinedTable::without_distances).unwrap_or_default()),
             barrier_reads: barrier_reads(arch),
+            known: Known::default(),
         }
     }
 
@@ -92,22 +105,33 @@ impl Rules {
 
     /// What is known of every opcode of a function.
     pub(super) fn opcodes(&self, f: &Function) -> Vec<OpcodeInfo> {
-        f.opcodes()
-            .map(|text| {
-                let category = Category::of(text);
-                let default = OpcodeFacts { decoupled: category.is_some_and(is_decoupled), min_stall: 1 };
-                OpcodeInfo {
-                    category,
-                    facts: self.table.opcode(text).unwrap_or(default),
-                    queues: queues(text, category),
-                    least: least_latency(text, category),
-                    special: Special::of(text),
-                    class: self.table.number(text),
-                    class_64: self.table.number(&format!("{text}{PAIR}")),
-                    horizon: RegClass::ALL.map(|class| self.horizon(text, category, class)),
-                }
+        let known = self.known.0.read().unwrap_or_else(PoisonError::into_inner);
+        let found: Vec<Option<OpcodeInfo>> = f.opcodes().map(|text| known.get(text).copied()).collect();
+        drop(known);
+        let find = |(text, found): (&str, Option<OpcodeInfo>)| {
+            found.unwrap_or_else(|| {
+                let info = self.opcode(text);
+                let mut known = self.known.0.write().unwrap_or_else(PoisonError::into_inner);
+                known.insert(text.to_owned(), info);
+                info
             })
-            .collect()
+        };
+        f.opcodes().zip(found).map(find).collect()
+    }
+
+    fn opcode(&self, text: &str) -> OpcodeInfo {
+        let category = Category::of(text);
+        let default = OpcodeFacts { decoupled: category.is_some_and(is_decoupled), min_stall: 1 };
+        OpcodeInfo {
+            category,
+            facts: self.table.opcode(text).unwrap_or(default),
+            queues: queues(text, category),
+            least: least_latency(text, category),
+            special: Special::of(text),
+            class: self.table.number(text),
+            class_64: self.table.number(&format!("{text}{PAIR}")),
+            horizon: RegClass::ALL.map(|class| self.horizon(text, category, class)),
+        }
     }
 
     /// After how many cycles a result of fixed latency is surely there.
@@ -116,9 +140,18 @@ impl Rules {
         mined.map_or_else(|| default_horizon(category), |cycles| cycles.min(255) as u8)
     }
 
-    /// The class of a matrix instruction.
-    pub(super) fn shaped_class(&self, f: &Function, inst: Inst) -> Option<ClassNumber> {
-        self.table.number(&class_name(f, inst))
+    /// The class of every instruction of a function.
+    pub(super) fn classes(&self, f: &Function, opcodes: &[OpcodeInfo]) -> Vec<Option<ClassNumber>> {
+        let mut classes = vec![None; f.inst_count()];
+        for &inst in f.blocks().flat_map(|block| f.block_insts(block)) {
+            let info = &opcodes[f.inst(inst).opcode.as_u32() as usize];
+            classes[inst.as_u32() as usize] = match info.category {
+                Some(Category::Tensor) => self.table.number(&class_name(f, inst)),
+                _ if info.class != info.class_64 && is_pair(f, inst) => info.class_64,
+                _ => info.class,
+            };
+        }
+        classes
     }
 }
 
@@ -146,7 +179,7 @@ pub fn class_name(f: &Function, inst: Inst) -> String {
 }
 
 /// Whether the result is a pair of registers.
-pub(super) fn is_pair(f: &Function, inst: Inst) -> bool {
+fn is_pair(f: &Function, inst: Inst) -> bool {
     let first = f.defs(inst).iter().find_map(|op| match op {
         Operand::Reg(span) => Some(span),
         _ => None,

@@ -1,7 +1,7 @@
 //! The data flow.
 
 use super::fields::{Depbar, Fields, bar_blocks, ends_group, warpgroup_wait};
-use super::rules::{OpcodeInfo, Rules, Special, file, is_pair, used_as};
+use super::rules::{OpcodeInfo, Rules, Special, file, used_as};
 use super::state::{Board, Fact, GuardTag, Live, MAX_ELAPSED, NewFact, State, WARPGROUP, exclude};
 use fixedbitset::FixedBitSet;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -238,12 +238,15 @@ struct Walker<'a> {
     f: &'a Function,
     rules: &'a Rules,
     opcodes: Vec<OpcodeInfo>,
+    classes: Vec<Option<ClassNumber>>,
     live: Live,
 }
 
 impl<'a> Walker<'a> {
     fn new(f: &'a Function, rules: &'a Rules) -> Walker<'a> {
-        Walker { f, rules, opcodes: rules.opcodes(f), live: Live::new() }
+        let opcodes = rules.opcodes(f);
+        let classes = rules.classes(f, &opcodes);
+        Walker { f, rules, opcodes, classes, live: Live::new() }
     }
 
     fn info(&self, inst: Inst) -> &OpcodeInfo {
@@ -251,12 +254,7 @@ impl<'a> Walker<'a> {
     }
 
     fn class(&self, inst: Inst) -> Option<ClassNumber> {
-        let info = self.info(inst);
-        match info.category {
-            Some(Category::Tensor) => self.rules.shaped_class(self.f, inst),
-            _ if info.class != info.class_64 && is_pair(self.f, inst) => info.class_64,
-            _ => info.class,
-        }
+        self.classes[inst.as_u32() as usize]
     }
 
     fn leave(&mut self) -> State {
