@@ -19,7 +19,6 @@ import json
 import operator
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -263,7 +262,6 @@ def main() -> int:
         },
     }
     (options.out / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
-    shutil.copy(HERE / "inputs.py", options.out)
 
     for name, launch in manifest["launches"].items():
         kernel = manifest["kernels"][launch["kernel"]]
