@@ -22,10 +22,10 @@ raymarch(const float* __restrict__ jitter, float* __restrict__ shade, int* __res
     const float inverse = rsqrtf(u * u + v * v + 2.25f);
     const Vec ray = {u * inverse, v * inverse, 1.5f * inverse};
     float t = jitter[at], step = 1.0f;
-    Vec p = {0, 1, 0};
+    Vec p = {2, 1, 0};
     int i = 0;
     for (; i < limit && step > 1e-3f * t && t < 40.0f; ++i) {
-        p = {ray.x * t, 1.0f + ray.y * t, ray.z * t};
+        p = {2.0f + ray.x * t, 1.0f + ray.y * t, ray.z * t};
         step = distance(p, radius);
         t += 0.7f * step;
     }
