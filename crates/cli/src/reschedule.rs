@@ -16,12 +16,36 @@ use sassafras_cubin::{
     Boundary, Capsules, Code, CodeEdit, Container, Cubin, Image, ImageKind, Reason, Refusal, RewriteOptions,
 };
 use sassafras_ir::{Block, Effects};
+use sassafras_machine::Arch;
 use sassafras_passes::{Choice, Options, schedule_function};
+use sassafras_tepid as tepid;
 use sassafras_sass::program::{Program, Relative, Routine};
 use sassafras_verify::against;
 use sassafras_verify::hazards::{self, Rules};
 use serde::Serialize;
 use std::collections::BTreeMap;
+
+/// What to do with binaries.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    /// How to order.
+    pub options: Options,
+    /// Where control fields come from.
+    pub control: Control,
+    /// What to do with kernels whose code is there in a second form.
+    pub capsules: Capsules,
+}
+
+/// Where control fields come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Control {
+    /// As they came; only for code that stays in order
+    Keep,
+    /// All computed anew
+    Rebuild,
+    /// One instruction after the other, slow and right for any order
+    Serial,
+}
 
 /// What became of a kernel.
 #[derive(Clone, Debug, Serialize)]
@@ -54,8 +78,7 @@ pub fn file(
     name: &str,
     bytes: &[u8],
     selection: &Selection,
-    options: &Options,
-    capsules: Capsules,
+    job: &Job,
 ) -> Result<Rescheduled> {
     let original = Container::parse(bytes).with_context(|| name.to_owned())?;
     let images: Vec<usize> = {
@@ -70,7 +93,7 @@ pub fn file(
         .map(|&index| {
             let image = &original.images()[index];
             let bytes = original.bytes(image).with_context(|| format!("{name}: {}", image.location))?;
-            let done = cubin(&bytes, image, selection, options, capsules)
+            let done = cubin(&bytes, image, selection, job)
                 .with_context(|| format!("{name}: {}", image.location));
             progress.step();
             done
@@ -108,8 +131,7 @@ fn cubin(
     bytes: &[u8],
     image: &Image,
     selection: &Selection,
-    options: &Options,
-    capsules: Capsules,
+    job: &Job,
 ) -> Result<(Vec<u8>, Vec<Outcome>)> {
     let cubin = Cubin::parse(bytes)?;
     let sections: Vec<&Code<'_>> = cubin.code().iter().filter(|code| wanted(code, selection)).collect();
@@ -117,7 +139,7 @@ fn cubin(
     let mut edits: BTreeMap<usize, CodeEdit> = BTreeMap::new();
     let mut kept: BTreeMap<usize, String> = BTreeMap::new();
     let plans: Vec<_> =
-        sections.par_iter().map(|code| (code.section, plan(&cubin, code, selection, options))).collect();
+        sections.par_iter().map(|code| (code.section, plan(&cubin, code, selection, job))).collect();
     for (section, plan) in plans {
         match plan {
             Ok(edit) => drop(edits.insert(section, edit)),
@@ -127,7 +149,7 @@ fn cubin(
     // Every round leaves out at least one kernel that something is in the way of.
     let new = loop {
         let all: Vec<CodeEdit> = edits.values().cloned().collect();
-        let new = match cubin.rewrite_with(&all, RewriteOptions { capsules }) {
+        let new = match cubin.rewrite_with(&all, RewriteOptions { capsules: job.capsules }) {
             Ok(new) => new,
             Err(refusal) => {
                 let code = refusal.code.as_deref().and_then(|name| cubin.code_named(name));
@@ -183,9 +205,9 @@ fn plan(
     cubin: &Cubin<'_>,
     code: &Code<'_>,
     selection: &Selection,
-    options: &Options,
+    job: &Job,
 ) -> Result<CodeEdit, String> {
-    if options.strategy == Choice::Original {
+    if job.options.strategy == Choice::Original && job.control == Control::Keep {
         return Ok(CodeEdit::unchanged(code));
     }
     let program = Program::new(cubin).map_err(|error| error.problem.to_string())?;
@@ -207,16 +229,34 @@ fn plan(
     let boundaries = cubin.boundaries(code).map_err(|refusal| in_the_way(&refusal))?;
     for routine in &mut routines {
         if whole || selection.takes_name(&routine.name) {
-            schedule_function(&mut routine.lifted.function, options).map_err(|error| error.to_string())?;
+            let arch = program.arch();
+            let lifted = &mut routine.lifted;
+            let original = tepid::Original::new(&tepid::Code::new(&lifted.function, &lifted.sources, arch));
+            original.hold(&mut lifted.function);
+            schedule_function(&mut lifted.function, &job.options).map_err(|error| error.to_string())?;
             keep_sides(routine, &boundaries);
             apply(routine, relative, &mut edit)?;
+            if job.control == Control::Rebuild {
+                rebuild(routine, &original, arch, &mut edit)?;
+            }
         }
     }
-    if edit.order.iter().zip(0..).all(|(&from, to)| from == to) {
-        return Ok(CodeEdit::unchanged(code));
+    if job.control == Control::Serial {
+        serial::rewrite(&routines, &mut edit);
     }
-    serial::rewrite(&routines, &mut edit);
     Ok(edit)
+}
+
+/// Gives the instructions of a routine new control fields, as they stand.
+fn rebuild(routine: &Routine, original: &tepid::Original, arch: Arch, edit: &mut CodeEdit) -> Result<(), String> {
+    let f = &routine.lifted.function;
+    let code = tepid::Code::new(f, &routine.lifted.sources, arch);
+    let fields = tepid::rebuild(&code, original).map_err(|error| error.to_string())?;
+    let first = (routine.range.start / 16) as usize;
+    for (&inst, slot) in f.blocks().flat_map(|block| f.block_insts(block)).zip(first..) {
+        edit.words[slot] = fields[inst.as_u32() as usize].insert(edit.words[slot]);
+    }
+    Ok(())
 }
 
 /// Gives a block its old order back where an instruction has crossed a place inside it that something may point to.
@@ -268,6 +308,7 @@ fn hazardous(
     }
     let parsed = Cubin::parse(new)?;
     let program = Program::new(&parsed)?;
+    if let Ok(path) = std::env::var("SASSAFRAS_DUMP") && !std::path::Path::new(&path).exists() { std::fs::write(path, new)?; }
     let found: Vec<Option<(usize, String)>> = changed
         .par_iter()
         .map(|edit| {

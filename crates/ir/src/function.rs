@@ -290,6 +290,11 @@ impl Function {
         &self.insts[inst]
     }
 
+    /// Gives an instruction more effects: orders that a pass wants kept.
+    pub fn add_effects(&mut self, inst: Inst, effects: Effects) {
+        self.insts[inst].effects |= effects;
+    }
+
     /// Its definitions.
     pub fn defs(&self, inst: Inst) -> &[Operand] {
         let data = &self.insts[inst];

@@ -27,6 +27,7 @@ mod class;
 mod condition;
 mod constants;
 mod descriptor;
+pub mod dispatch;
 mod encoding;
 mod error;
 mod id;

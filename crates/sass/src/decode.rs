@@ -19,6 +19,8 @@ pub struct RegOperand {
     pub field: Option<Bits>,
     /// The memory access whose address they are part of.
     pub address: Option<u8>,
+    /// Which reuse flag of the control field keeps it at hand for the next instruction.
+    pub reuse: Option<u8>,
     read: bool,
     written: bool,
 }
@@ -212,6 +214,7 @@ fn operand(span: Span, slot: &Slot, field: Option<Bits>) -> RegOperand {
         span,
         field,
         address: slot.address,
+        reuse: slot.reuse.filter(|_| span.class() == RegClass::Gpr),
         read: slot.direction != Direction::Write,
         written: slot.direction != Direction::Read,
     }

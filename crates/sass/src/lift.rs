@@ -14,7 +14,7 @@
 use std::collections::BTreeSet;
 
 use sassafras_ir::function::InstSpec;
-use sassafras_ir::{Block, Effects, Function, Guard, Inst, Operand, Payload};
+use sassafras_ir::{Block, Effects, Function, Guard, Inst, Operand, Payload, Span};
 use sassafras_machine::Arch;
 use thiserror::Error;
 
@@ -44,7 +44,12 @@ pub struct Lifted {
     pub opaque: usize,
     /// Blocks that calls inside the code go to.
     pub callees: Vec<Block>,
+    /// By instruction, the source registers that each of the three reuse flags of its control field is for.
+    pub sources: Vec<Sources>,
 }
+
+/// The source registers of an instruction by reuse flag.
+pub type Sources = [Option<Span>; 3];
 
 impl Lifted {
     /// The byte address of an instruction.
@@ -125,6 +130,16 @@ fn leaves(inst: &Decoded) -> bool {
         && !inst.has_condition()
 }
 
+fn flagged_sources(inst: &Decoded) -> Sources {
+    let mut sources = Sources::default();
+    for reg in inst.reads() {
+        if let Some(flag) = reg.reuse {
+            sources[usize::from(flag)] = Some(reg.span);
+        }
+    }
+    sources
+}
+
 struct Lifter<'a> {
     code: &'a Code<'a>,
     decoded: &'a [Decoded],
@@ -201,6 +216,7 @@ impl<'a> Lifter<'a> {
     fn run(mut self, padding: usize) -> Result<Lifted, LiftError> {
         let mut opaque = 0;
         let mut callees = BTreeSet::new();
+        let mut sources = Vec::with_capacity(self.decoded.len());
         let mut block = Block::from_u32(0);
         for (i, inst) in self.decoded.iter().enumerate() {
             block = self.block_at[i].unwrap_or(block);
@@ -210,6 +226,7 @@ impl<'a> Lifter<'a> {
             if let Flow::Call { target } = inst.flow() {
                 callees.extend(self.block(target));
             }
+            sources.push(flagged_sources(inst));
             let guard = self.guard(inst, effects);
             self.function.push(
                 block,
@@ -223,7 +240,8 @@ impl<'a> Lifter<'a> {
                 },
             );
         }
-        Ok(Lifted { function: self.function, padding, opaque, callees: callees.into_iter().collect() })
+        let callees = callees.into_iter().collect();
+        Ok(Lifted { function: self.function, padding, opaque, callees, sources })
     }
 
     /// The guard; the condition of an exit or return without one takes its place.

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::input::{Binary, Input, Selection, Text};
 use crate::knobs::{KnobArguments, unknown_latency};
 use crate::output;
-use crate::reschedule::{self, Outcome};
+use crate::reschedule::{self, Control, Job, Outcome};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use rayon::prelude::*;
@@ -46,6 +46,9 @@ pub struct Arguments {
     /// Which latency table counts
     #[arg(long, value_enum, default_value = "measured")]
     latency: LatencyArgument,
+    /// Where the control fields of a binary come from [default: rebuild; keep with `--strategy original`]
+    #[arg(long, value_enum)]
+    control: Option<Control>,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
@@ -171,18 +174,19 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary) -> Result<()
     if arguments.trace {
         bail!("{}: `--trace` is for the text IR", input.name);
     }
-    if options.strategy == Choice::CriticalPath {
-        bail!(
-            "{}: control fields are not reassigned yet, so binaries take `--strategy original` (writes the code back as \
-             it is) or `--strategy shuffle` (a random legal order that runs one instruction after the other, for tests)",
-            input.name
-        );
+    let control = arguments.control.unwrap_or(match options.strategy {
+        Choice::Original => Control::Keep,
+        _ => Control::Rebuild,
+    });
+    if control == Control::Keep && options.strategy != Choice::Original {
+        bail!("{}: control fields belong to an order: `--control keep` needs `--strategy original`", input.name);
     }
     let selection = &arguments.selection;
     let capsules = if arguments.keep_capsules { Capsules::Keep } else { Capsules::Refuse };
     // A name that is not there is an error before any work is done.
     input.visit(&input.container()?, selection, |_| Ok(()))?;
-    let done = reschedule::file(&input.name, &input.bytes, selection, options, capsules)?;
+    let job = Job { options: *options, control, capsules };
+    let done = reschedule::file(&input.name, &input.bytes, selection, &job)?;
     if let Some(path) = &arguments.output {
         output::write_file(path, &done.bytes)?;
     }

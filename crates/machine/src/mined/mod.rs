@@ -68,6 +68,11 @@ pub struct ClassNumber(u16);
 
 impl ClassNumber {
     const ANY: ClassNumber = ClassNumber(u16::MAX);
+
+    /// The number.
+    pub const fn get(self) -> u16 {
+        self.0
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

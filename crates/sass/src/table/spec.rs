@@ -151,6 +151,8 @@ pub(crate) struct Slot {
     pub lanes: Lanes,
     /// The memory access whose address it belongs to.
     pub address: Option<u8>,
+    /// Which reuse flag of the control field is its own.
+    pub reuse: Option<u8>,
 }
 
 /// What a memory instruction does with an access.
@@ -290,6 +292,9 @@ enum Parsed {
     NoSuchFile,
 }
 
+/// The reuse flag of each source of an arithmetic form.
+const REUSE_FLAGS: [(char, u8); 4] = [('a', 0), ('b', 1), ('c', 2), ('x', 2)];
+
 fn slot(token: &str, context: &Context<'_>) -> Result<Parsed, String> {
     let bad = |why: &str| format!("operand `{token}`: {why}");
     let (direction, rest) = if let Some(rest) = token.strip_prefix("<>") {
@@ -313,7 +318,9 @@ fn slot(token: &str, context: &Context<'_>) -> Result<Parsed, String> {
         None => (rest, Lanes::Fixed(1)),
     };
     let mut letters = place.chars();
+    let mut reuse = None;
     if let (Some(letter @ 'a'..='z'), None) = (letters.next(), letters.next()) {
+        reuse = REUSE_FLAGS.iter().find(|(source, _)| *source == letter).map(|&(_, flag)| flag);
         let form = context.form.ok_or_else(|| bad("the row has no form"))?;
         place = form.0.get(&letter).ok_or_else(|| bad("no such source"))?;
         if place == "-" {
@@ -352,6 +359,7 @@ fn slot(token: &str, context: &Context<'_>) -> Result<Parsed, String> {
         bits,
         lanes: if class == SlotClass::ConstBank { Lanes::Fixed(2) } else { lanes },
         address,
+        reuse,
     }))
 }
 

@@ -1,0 +1,324 @@
+//! What the passes ask about the instructions of a function, looked up once.
+//!
+//! Source: the mined tables of the machine crate for distances, queues and which results come when they are ready; its
+//! dispatch table for pipes.
+
+use rustc_hash::FxHashMap;
+use sassafras_ir::{Effects, Function, Inst, Lane, LaneRef, Operand, RegClass, Role, Span};
+use sassafras_machine::mined::{
+    ClassNumber, File, MinedTable, OpcodeFacts, PAIR, PairQuery, Queues, Use, queues,
+};
+use sassafras_machine::dispatch::{Dispatch, ExpectedLatency, dispatch, expected_latency, predicate_settle};
+use sassafras_machine::{Arch, Category, Hazard};
+
+/// The source registers of an instruction by reuse flag.
+pub type Sources = [Option<Span>; 3];
+
+/// What is known of an opcode.
+#[derive(Clone, Copy, Debug)]
+pub struct Op {
+    /// Its category; none when no table has it.
+    pub category: Option<Category>,
+    /// Results come when they are ready, and a scoreboard says when.
+    pub decoupled: bool,
+    /// The queues it goes through.
+    pub queues: Queues,
+    /// Keeps the warp's turn however long it stalls; others end it from the third cycle on.
+    pub holds: bool,
+    /// Pipe, interval and least stall.
+    pub dispatch: Dispatch,
+    /// How long it is expected to take, where that varies.
+    pub expected: ExpectedLatency,
+    /// Gives the warp's turn to other threads of it: everything before must have settled.
+    pub switches: bool,
+    /// Writes uniform registers sooner than uniform arithmetic reads its sources.
+    pub fast_uniform: bool,
+    /// Instructions that are waited for in ways of their own.
+    pub special: Special,
+    class: Option<ClassNumber>,
+    class_64: Option<ClassNumber>,
+}
+
+/// Opcodes that wait, or are waited for, in ways of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Special {
+    /// None of those below.
+    No,
+    /// `DEPBAR`: waits for a scoreboard's count.
+    Depbar,
+    /// Runs beside the warp and is waited for by groups; nothing is known of single results.
+    Warpgroup,
+}
+
+/// A lane as an instruction touches it.
+#[derive(Clone, Copy, Debug)]
+pub struct Touch {
+    /// The lane's number, below [`LANES`] or a token's.
+    pub lane: u16,
+    /// The register file.
+    pub file: File,
+    /// An odd lane of the operand.
+    pub high: bool,
+    /// How it is used, for lanes that are read.
+    pub used_as: Use,
+    /// At which operand, and whether in an odd lane of it.
+    pub slot: (u8, bool),
+    /// What a matrix instruction adds to: read when its turn in the pipe has come.
+    pub addend: bool,
+}
+
+/// How many lanes there are; tokens are numbered from here on.
+pub const LANES: u16 = 552;
+
+/// A function with what the passes ask about it.
+pub struct Code<'f> {
+    /// The function.
+    pub f: &'f Function,
+    /// By instruction, the registers of its reuse flags.
+    pub sources: &'f [Sources],
+    /// The architecture.
+    pub arch: Arch,
+    table: Option<&'static MinedTable>,
+    predicate_settle: u8,
+    ops: Vec<Op>,
+    classes: Vec<Option<ClassNumber>>,
+    touches: Vec<Touch>,
+    /// By instruction: where its reads start and end, and where its writes end, among `touches`.
+    ranges: Vec<[u32; 3]>,
+}
+
+impl<'f> Code<'f> {
+    /// Looks everything up. `sources` has an entry per instruction, or none at all.
+    pub fn new(f: &'f Function, sources: &'f [Sources], arch: Arch) -> Code<'f> {
+        let table = MinedTable::of(arch);
+        let ops: Vec<Op> = f.opcodes().map(|text| op(table, arch, text)).collect();
+        let mut code = Code {
+            f,
+            sources,
+            arch,
+            table,
+            predicate_settle: predicate_settle(arch),
+            classes: vec![None; f.inst_count()],
+            touches: Vec::with_capacity(f.inst_count() * 5),
+            ranges: vec![[0; 3]; f.inst_count()],
+            ops,
+        };
+        for &inst in f.blocks().flat_map(|block| f.block_insts(block)) {
+            code.classes[index(inst)] = code.class_of(inst);
+            let start = code.touches.len() as u32;
+            f.for_each_read(inst, |lane| code.touches.extend(touch(f, inst, lane, true)));
+            let middle = code.touches.len() as u32;
+            f.for_each_write(inst, |lane| code.touches.extend(touch(f, inst, lane, false)));
+            if code.op(inst).category == Some(Category::Tensor)
+                && let Some(place) = addend(f, inst)
+            {
+                for touch in &mut code.touches[start as usize..middle as usize] {
+                    touch.addend = touch.used_as == Use::Operand && u16::from(touch.slot.0) == place;
+                }
+            }
+            code.ranges[index(inst)] = [start, middle, code.touches.len() as u32];
+        }
+        code
+    }
+
+    /// What is known of an instruction's opcode.
+    pub fn op(&self, inst: Inst) -> &Op {
+        &self.ops[self.f.inst(inst).opcode.as_u32() as usize]
+    }
+
+    /// The lanes that an instruction reads, guard and addresses included.
+    pub fn reads(&self, inst: Inst) -> &[Touch] {
+        let [start, middle, _] = self.ranges[index(inst)];
+        &self.touches[start as usize..middle as usize]
+    }
+
+    /// The lanes that an instruction writes or may write.
+    pub fn writes(&self, inst: Inst) -> &[Touch] {
+        let [_, middle, end] = self.ranges[index(inst)];
+        &self.touches[middle as usize..end as usize]
+    }
+
+    /// Cycles until the warp's turn may go to other threads of it.
+    pub fn settle(&self, inst: Inst) -> u8 {
+        let is_predicate = |touch: &Touch| matches!(touch.file, File::Predicate | File::UniformPredicate);
+        let predicate = !self.op(inst).decoupled && self.writes(inst).iter().any(is_predicate);
+        self.op(inst).dispatch.settle.max(if predicate { self.predicate_settle } else { 0 })
+    }
+
+    /// The source registers by reuse flag.
+    pub fn sources(&self, inst: Inst) -> Sources {
+        self.sources.get(index(inst)).copied().unwrap_or_default()
+    }
+
+    /// Whether an instruction's result waits for a scoreboard. Convergence barriers are written at a fixed time.
+    pub fn is_guarded(&self, inst: Inst, write: &Touch) -> bool {
+        self.op(inst).decoupled && write.file != File::Barrier
+    }
+
+    fn class_of(&self, inst: Inst) -> Option<ClassNumber> {
+        let op = self.op(inst);
+        match op.category {
+            Some(Category::Tensor) => self.table?.number(&shaped_name(self.f, inst)),
+            _ if op.class != op.class_64 && writes_pair(self.f, inst) => op.class_64,
+            _ => op.class,
+        }
+    }
+}
+
+/// The position of an instruction in tables over instructions.
+pub fn index(inst: Inst) -> usize {
+    inst.as_u32() as usize
+}
+
+fn op(table: Option<&MinedTable>, arch: Arch, text: &str) -> Op {
+    let category = Category::of(text);
+    let default = OpcodeFacts { decoupled: category.is_some_and(is_decoupled), min_stall: 1 };
+    let facts = table.and_then(|table| table.opcode(text)).unwrap_or(default);
+    let mut dispatch = dispatch(arch, text);
+    dispatch.least = dispatch.least.max(facts.min_stall);
+    let special = match text.split('.').next().unwrap_or(text) {
+        "DEPBAR" => Special::Depbar,
+        "WARPGROUP" => Special::Warpgroup,
+        _ if category == Some(Category::WarpgroupMma) => Special::Warpgroup,
+        _ => Special::No,
+    };
+    Op {
+        category,
+        decoupled: facts.decoupled,
+        queues: queues(text, category),
+        holds: holds(text, facts.decoupled, category),
+        dispatch,
+        switches: matches!(text.split('.').next().unwrap_or(text), "BSYNC" | "CALL" | "RET"),
+        fast_uniform: category == Some(Category::UniformLoad) || matches!(text, "UMOV" | "VOTEU"),
+        expected: expected_latency(text),
+        special,
+        class: table.and_then(|table| table.number(text)),
+        class_64: table.and_then(|table| table.number(&format!("{text}{PAIR}"))),
+    }
+}
+
+/// In compiled code instructions of fixed latency end the warp's turn when they stall for three cycles or more, and all
+/// others keep it: no exception among tens of thousands but for some uniform instructions.
+fn holds(text: &str, decoupled: bool, category: Option<Category>) -> bool {
+    use Category::{Alu, Fma, Fp64, Half, ImadWide, ToUniform, Uniform, UniformLoad};
+    let math = matches!(category, Some(Alu | Fma | ImadWide | Half | Fp64 | Uniform | UniformLoad | ToUniform));
+    let ends = math || matches!(text, "NOP" | "CS2R" | "DEPBAR");
+    decoupled || !ends
+}
+
+/// Whether results of the category come when they are ready, for opcodes that nobody has mined.
+fn is_decoupled(category: Category) -> bool {
+    use Category::{Barrier, Convert, Sfu, Shuffle, SpecialRegister};
+    category.is_memory() || matches!(category, Sfu | Convert | Shuffle | SpecialRegister | Barrier)
+}
+
+fn writes_pair(f: &Function, inst: Inst) -> bool {
+    let first = f.defs(inst).iter().find_map(|op| op.span());
+    first.is_some_and(|span| span.class() == RegClass::Gpr && span.len() == 2)
+}
+
+/// The name of a matrix instruction in the tables: the shape decides how long it runs.
+fn shaped_name(f: &Function, inst: Inst) -> String {
+    let spans = f.defs(inst).iter().chain(f.uses(inst)).filter_map(|operand| match operand {
+        Operand::Reg(span) if span.class() == RegClass::Gpr => Some(span.len().to_string()),
+        _ => None,
+    });
+    let shape: Vec<String> = spans.collect();
+    format!("{}:{}", f.opcode_text(f.inst(inst).opcode), shape.join("/"))
+}
+
+/// The position of the third general source, which a matrix instruction adds to.
+fn addend(f: &Function, inst: Inst) -> Option<u16> {
+    let general = |op: &Operand| matches!(op, Operand::Reg(span) if span.class() == RegClass::Gpr);
+    let mut places = f.uses(inst).iter().enumerate().filter(|(_, op)| general(op));
+    places.nth(2).map(|(place, _)| (f.defs(inst).len() + place) as u16)
+}
+
+fn touch(f: &Function, inst: Inst, lane: LaneRef, read: bool) -> Option<Touch> {
+    let leaves = Effects::BRANCH | Effects::EXIT | Effects::RET;
+    let used_as = match lane.role {
+        _ if !read => Use::Overwrite,
+        Role::Operand(_) => Use::Operand,
+        Role::Address(_) => Use::Address,
+        Role::Guard if f.inst(inst).effects.intersects(leaves) => Use::Branch,
+        Role::Guard => Use::Guard,
+    };
+    let place = match lane.role {
+        Role::Guard => 0,
+        Role::Operand(place) | Role::Address(place) => place.min(255) as u8,
+    };
+    let odd = lane.part % 2 == 1;
+    Some(Touch { lane: number(lane.lane)?, file: file(lane.lane.class()), high: odd, used_as, slot: (place, odd), addend: false })
+}
+
+/// A physical lane's number. Code with control fields has no virtual ones.
+fn number(lane: Lane) -> Option<u16> {
+    let base = match lane.class() {
+        RegClass::Gpr => 0,
+        RegClass::Uniform => 256,
+        RegClass::Pred => 512,
+        RegClass::UPred => 520,
+        RegClass::Barrier => 528,
+        RegClass::Flag => 544,
+    };
+    (!lane.is_virtual()).then(|| base + lane.index() as u16)
+}
+
+fn file(class: RegClass) -> File {
+    match class {
+        RegClass::Gpr => File::General,
+        RegClass::Uniform => File::Uniform,
+        RegClass::Pred => File::Predicate,
+        RegClass::UPred => File::UniformPredicate,
+        RegClass::Barrier => File::Barrier,
+        RegClass::Flag => File::Flag,
+    }
+}
+
+/// Distances between results of fixed latency and what touches them next, remembered.
+pub struct Distances<'c, 'f> {
+    code: &'c Code<'f>,
+    known: FxHashMap<u64, u16>,
+}
+
+/// Where nothing is known: longer than any latency that was mined for such results.
+const UNKNOWN: u16 = 24;
+const UNKNOWN_BARRIER: u16 = 10;
+
+impl<'c, 'f> Distances<'c, 'f> {
+    /// Nothing asked yet.
+    pub fn new(code: &'c Code<'f>) -> Distances<'c, 'f> {
+        Distances { code, known: FxHashMap::default() }
+    }
+
+    /// Cycles from the issue of `producer`, which writes `high`, to that of `consumer`, which touches the lane.
+    pub fn between(&mut self, producer: Inst, high: bool, consumer: Inst, touch: &Touch) -> u16 {
+        let hazard = if touch.used_as == Use::Overwrite { Hazard::Waw } else { Hazard::Raw };
+        let (first, second) = (self.code.classes[index(producer)], self.code.classes[index(consumer)]);
+        let class = |class: Option<ClassNumber>| class.map_or(0xffff, |class| u64::from(class.get()));
+        let slot = u64::from(touch.slot.0) << 1 | u64::from(touch.slot.1);
+        let key = class(first) | class(second) << 16 | slot << 32 | (touch.used_as as u64) << 44
+            | (touch.file as u64) << 48 | u64::from(high) << 56;
+        let code = self.code;
+        *self.known.entry(key).or_insert_with(|| {
+            let query = PairQuery {
+                hazard,
+                file: touch.file,
+                producer: first,
+                high,
+                consumer: second,
+                used_as: touch.used_as,
+                slot: touch.slot,
+            };
+            let known = code.table.and_then(|table| table.distance(&query));
+            known.map_or(unknown(hazard, touch.file), |distance| distance.safe)
+        })
+    }
+}
+
+fn unknown(hazard: Hazard, file: File) -> u16 {
+    match (hazard, file) {
+        (_, File::Barrier) => UNKNOWN_BARRIER,
+        _ => UNKNOWN,
+    }
+}

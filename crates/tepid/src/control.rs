@@ -1,0 +1,33 @@
+//! Goal: every control field of a function anew, for its instructions as they stand.
+//!
+//! Scoreboards are assigned, then waits and stalls are placed. Where that shows that the sources of an instruction need a
+//! scoreboard of their own, both are done again with it.
+
+use crate::boards;
+use crate::code::Code;
+use crate::fields::{self, Unsolvable};
+use crate::original::{Fields, Original};
+use crate::reuse;
+use fixedbitset::FixedBitSet;
+use sassafras_ir::cfg::Cfg;
+
+/// Rounds until no instruction asks for another scoreboard. Each round adds at least one.
+const ROUNDS: usize = 16;
+
+/// The control fields of all instructions, by instruction.
+pub fn rebuild(code: &Code<'_>, original: &Original) -> Result<Vec<Fields>, Unsolvable> {
+    let cfg = Cfg::new(code.f);
+    let mut reads = FixedBitSet::with_capacity(code.f.inst_count());
+    for _ in 0..ROUNDS {
+        let boards = boards::assign(code, original, &cfg, &mut reads);
+        let asked = reads.count_ones(..);
+        let mut fields = fields::assign(code, original, &cfg, &boards, &mut reads)?;
+        if reads.count_ones(..) == asked {
+            for block in code.f.blocks() {
+                reuse::assign(code, code.f.block_insts(block), &mut fields);
+            }
+            return Ok(fields);
+        }
+    }
+    Err(Unsolvable::Unsettled)
+}

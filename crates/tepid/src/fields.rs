@@ -1,0 +1,476 @@
+//! Goal: waits, stalls and yields for the instructions as they stand, with scoreboards assigned.
+//!
+//! One forward data flow over the blocks. Every instruction waits for the scoreboards of what it touches and has not been
+//! waited for on every path to it: the last place where that is safe, and nothing is waited for twice. Every result of
+//! fixed latency is given its cycles by the stall of the instruction before; where a block starts too soon behind
+//! another, the last instruction of that one stalls longer. Scoreboards stay under way across branches and back edges.
+//!
+//! In order of priority: no hazard; no wait or stall that is not needed.
+//!
+//! Cost: linear in the operands per round; a function settles in two or three. Source: the ptxas-scheduling document
+//! (scoreboard tracking, wait optimiser, stall propagation and stall-count optimiser); distances are mined.
+
+use crate::boards::Boards;
+use crate::code::{Code, Distances, LANES, Special, Touch, index};
+use crate::original::{Depbar, Fields, Original};
+use crate::state::{Exit, Pending, State, Tag, boards, exclude, predicate_place};
+use fixedbitset::FixedBitSet;
+use sassafras_ir::cfg::Cfg;
+use sassafras_ir::{Block, Effects, Inst, Operand, Payload};
+use sassafras_machine::mined::{File, Use};
+use sassafras_machine::constants;
+use sassafras_machine::Category;
+use sassafras_machine::dispatch::Pipe;
+use thiserror::Error;
+
+/// How many pipes there are.
+pub const PIPES: usize = Pipe::ALL.len();
+
+const MAX_STALL: u8 = 15;
+/// Longest stall without yielding.
+const MAX_HOLDING: u8 = 11;
+/// From this stall on instructions of fixed latency must end the warp's turn.
+const YIELD_FROM: u8 = 3;
+
+/// Cycles from uniform arithmetic to a uniform load or move that overwrites a source of it. Mined: never less in compiled code
+/// (sm_90); with one less an H200 computes something else.
+const UNIFORM_READ: u16 = 3;
+/// How often a block may be gone through before its waits only grow.
+const FREE_VISITS: u32 = 8;
+
+/// Why there are no fields for an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Unsolvable {
+    /// A result is needed sooner than the instructions between can stall.
+    #[error("a result of fixed latency is needed {0} cycles sooner than stalls allow")]
+    TooClose(u32),
+    /// The data flow does not settle.
+    #[error("waits and stalls do not settle")]
+    Unsettled,
+}
+
+/// Waits, stalls and yields for every instruction. Instructions whose sources are overwritten with nothing to wait for are
+/// added to `reads`: they need a read scoreboard, and the fields do not count.
+pub fn assign(
+    code: &Code<'_>,
+    original: &Original,
+    cfg: &Cfg,
+    boards: &[Boards],
+    reads: &mut FixedBitSet,
+) -> Result<Vec<Fields>, Unsolvable> {
+    let f = code.f;
+    let blank = Fields { stall: 1, yields: false, write: None, read: None, wait: 0, reuse: 0 };
+    let mut pass = Pass {
+        code,
+        original,
+        boards,
+        cfg,
+        distances: Distances::new(code),
+        state: State::new(usize::from(LANES) + original.tokens.len()),
+        fields: vec![blank; f.inst_count()],
+        floors: vec![0; f.inst_count()],
+        edges: Edges::new(code, cfg),
+        block_of: vec![Block::from_u32(0); f.inst_count()],
+        visits: vec![0; f.block_count()],
+        reads,
+    };
+    for block in f.blocks() {
+        f.block_insts(block).iter().for_each(|&inst| pass.block_of[index(inst)] = block);
+    }
+    pass.run()?;
+    Ok(pass.fields)
+}
+
+/// States on the edges of the control flow graph. A call inside the code is an edge too.
+struct Edges {
+    /// By block: the instructions that control comes from, each with the state behind it.
+    entering: Vec<Vec<(Inst, Option<Exit>)>>,
+}
+
+impl Edges {
+    fn new(code: &Code<'_>, cfg: &Cfg) -> Edges {
+        let f = code.f;
+        let mut entering = vec![Vec::new(); f.block_count()];
+        for block in f.blocks() {
+            let insts = f.block_insts(block);
+            if let Some(&last) = insts.last() {
+                for succ in cfg.succs(block) {
+                    entering[succ.as_u32() as usize].push((last, None));
+                }
+            }
+            for &inst in insts {
+                if let Some(callee) = callee(code, inst) {
+                    entering[callee.as_u32() as usize].push((inst, None));
+                }
+            }
+        }
+        Edges { entering }
+    }
+
+    /// A new state behind an instruction. Returns whether it changed.
+    fn set(&mut self, to: Block, from: Inst, state: &Exit) -> bool {
+        let edges = &mut self.entering[to.as_u32() as usize];
+        let Some((_, slot)) = edges.iter_mut().find(|(inst, _)| *inst == from) else { return false };
+        let changed = slot.as_ref() != Some(state);
+        if changed {
+            *slot = Some(state.clone());
+        }
+        changed
+    }
+
+    fn merged(&self, block: Block) -> Exit {
+        let mut states = self.entering[block.as_u32() as usize].iter().filter_map(|(_, state)| state.as_ref());
+        let Some(mut merged) = states.next().cloned() else { return Exit::default() };
+        states.for_each(|state| merged.merge(state));
+        merged
+    }
+}
+
+/// The block that a call inside the code goes to.
+fn callee(code: &Code<'_>, inst: Inst) -> Option<Block> {
+    let f = code.f;
+    if !f.inst(inst).effects.contains(Effects::CALL) {
+        return None;
+    }
+    f.uses(inst).iter().find_map(|op| match op {
+        Operand::Label(block) => Some(*block),
+        _ => None,
+    })
+}
+
+
+struct Pass<'a, 'f> {
+    code: &'a Code<'f>,
+    original: &'a Original,
+    boards: &'a [Boards],
+    cfg: &'a Cfg,
+    distances: Distances<'a, 'f>,
+    state: State,
+    fields: Vec<Fields>,
+    /// Least stalls, found in earlier rounds.
+    floors: Vec<u8>,
+    edges: Edges,
+    block_of: Vec<Block>,
+    /// How often each block was gone through.
+    visits: Vec<u32>,
+    reads: &'a mut FixedBitSet,
+}
+
+impl Pass<'_, '_> {
+    fn run(&mut self) -> Result<(), Unsolvable> {
+        let f = self.code.f;
+        let mut order = self.cfg.reverse_post_order().to_vec();
+        order.extend(f.blocks().filter(|&block| !self.cfg.is_reachable(block)));
+        let mut place = vec![0; f.block_count()];
+        for (i, block) in order.iter().enumerate() {
+            place[block.as_u32() as usize] = i;
+        }
+        let mut queue = FixedBitSet::with_capacity(order.len());
+        queue.insert_range(..);
+        // A block is done anew when a state before it changes or a floor in it rises, both of which end.
+        let mut budget = 64 * order.len() + 1024;
+        while let Some(next) = queue.minimum() {
+            queue.remove(next);
+            budget = budget.checked_sub(1).ok_or(Unsolvable::Unsettled)?;
+            for changed in self.block(order[next])? {
+                queue.insert(place[changed.as_u32() as usize]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes through a block. Returns the blocks to go through again.
+    fn block(&mut self, block: Block) -> Result<Vec<Block>, Unsolvable> {
+        self.visits[block.as_u32() as usize] += 1;
+        let entry = self.edges.merged(block);
+        let insts = self.code.f.block_insts(block);
+        let Some(&first) = insts.first() else { return Ok(Vec::new()) };
+        let mut again = Vec::new();
+        if self.deficit(&entry, first) > 0 {
+            // Whoever leads here too soon stalls longer.
+            let edges = std::mem::take(&mut self.edges.entering[block.as_u32() as usize]);
+            for (from, state) in &edges {
+                let Some(state) = state else { continue };
+                let deficit = self.deficit(state, first);
+                if deficit > 0 {
+                    self.raise(*from, deficit)?;
+                    again.push(self.block_of[index(*from)]);
+                }
+            }
+            self.edges.entering[block.as_u32() as usize] = edges;
+        }
+        'restart: loop {
+            self.state.enter(&entry);
+            let mut clock = 0;
+            let mut before: Option<Inst> = None;
+            for (i, &inst) in insts.iter().enumerate() {
+                self.state.number += 1;
+                let ready = self.wait(inst, clock);
+                if let Some(before) = before
+                    && ready > clock
+                {
+                    let more = ready - clock;
+                    let stall = i32::from(self.fields[index(before)].stall) + more;
+                    if stall > i32::from(MAX_STALL) {
+                        self.push_back(&insts[..i], stall)?;
+                        continue 'restart;
+                    }
+                    let yields = self.yields(before, stall as u8);
+                    let fields = &mut self.fields[index(before)];
+                    (fields.stall, fields.yields) = (stall as u8, yields);
+                }
+                clock = ready;
+                self.issue(inst, clock);
+                let least = self.code.op(inst).dispatch.least.max(self.floors[index(inst)]).min(MAX_STALL);
+                let yields = self.yields(inst, least);
+                let fields = &mut self.fields[index(inst)];
+                (fields.stall, fields.yields) = (least, yields);
+                clock += i32::from(least);
+                before = Some(inst);
+                if self.code.f.inst(inst).effects.contains(Effects::CALL) {
+                    if let Some(callee) = callee(self.code, inst) {
+                        let exit = self.state.leave(clock);
+                        if self.edges.set(callee, inst, &exit) {
+                            again.push(callee);
+                        }
+                    }
+                    // A call and a return take longer than anything of fixed latency.
+                    self.state.clear();
+                }
+            }
+            let exit = self.state.leave(clock);
+            for &succ in self.cfg.succs(block) {
+                if self.edges.set(succ, insts[insts.len() - 1], &exit) {
+                    again.push(succ);
+                }
+            }
+            return Ok(again);
+        }
+    }
+
+    /// Whether an instruction ends the warp's turn.
+    fn yields(&self, inst: Inst, stall: u8) -> bool {
+        stall > MAX_HOLDING || stall >= YIELD_FROM && !self.code.op(inst).holds
+    }
+
+    /// How many cycles too soon an instruction comes right behind a state.
+    fn deficit(&mut self, entry: &Exit, first: Inst) -> i32 {
+        self.state.enter(entry);
+        self.state.number += 1;
+        let wait = self.fields[index(first)].wait;
+        let ready = self.wait(first, 0);
+        self.fields[index(first)].wait = wait;
+        ready
+    }
+
+    /// The last instruction of a block stalls longer than it does now.
+    fn raise(&mut self, inst: Inst, cycles: i32) -> Result<(), Unsolvable> {
+        let stall = i32::from(self.fields[index(inst)].stall) + cycles;
+        if stall <= i32::from(MAX_STALL) {
+            self.floors[index(inst)] = stall as u8;
+            return Ok(());
+        }
+        self.floors[index(inst)] = MAX_STALL;
+        let block = self.block_of[index(inst)];
+        let insts = self.code.f.block_insts(block);
+        let at = insts.iter().position(|&other| other == inst).unwrap_or(0);
+        self.spread(&insts[..at], stall - i32::from(MAX_STALL))
+    }
+
+    /// The stall before an instruction is too long: the ones before that take the rest.
+    fn push_back(&mut self, before: &[Inst], stall: i32) -> Result<(), Unsolvable> {
+        let Some((&last, rest)) = before.split_last() else { return Err(Unsolvable::TooClose(stall as u32)) };
+        self.floors[index(last)] = MAX_STALL;
+        self.spread(rest, stall - i32::from(MAX_STALL))
+    }
+
+    fn spread(&mut self, insts: &[Inst], mut cycles: i32) -> Result<(), Unsolvable> {
+        for &inst in insts.iter().rev() {
+            let now = self.fields[index(inst)].stall.max(self.floors[index(inst)]);
+            let more = cycles.min(i32::from(MAX_STALL - now));
+            self.floors[index(inst)] = now + more as u8;
+            cycles -= more;
+            if cycles == 0 {
+                return Ok(());
+            }
+        }
+        Err(Unsolvable::TooClose(cycles as u32))
+    }
+
+    /// Places the waits of an instruction. Returns when it can go: its operands of fixed latency are there, its pipes take
+    /// it, and the scoreboards that it waits for are surely set. What waits may take is not counted on: an instruction
+    /// that set a scoreboard under a guard may not have run.
+    fn wait(&mut self, inst: Inst, clock: i32) -> i32 {
+        let code = self.code;
+        let effects = code.f.inst(inst).effects;
+        // Once a block has been gone through often, waits only grow, so that everything settles.
+        let settling = self.visits[self.block_of[index(inst)].as_u32() as usize] > FREE_VISITS;
+        let mut mask = if settling { self.fields[index(inst)].wait } else { 0 };
+        let mut ready = clock;
+        let guard = self.guard(inst);
+        for touch in code.reads(inst).iter().chain(code.writes(inst)) {
+            self.meet(inst, touch, guard, &mut mask, &mut ready);
+        }
+        if let Some(tokens) = self.original.waits.get(&inst) {
+            for &lane in tokens {
+                for pending in self.state.on(lane) {
+                    if !self.state.is_over(pending) && code.op(inst).special != Special::Depbar {
+                        mask |= self.board_for(pending, mask).unwrap_or(0);
+                    }
+                }
+            }
+        }
+        if effects.intersects(Effects::CALL | Effects::RET) {
+            for pending in self.state.guarded() {
+                match self.board_for(&pending, mask) {
+                    Some(board) => mask |= board,
+                    None => self.reads.insert(index(pending.producer)),
+                }
+            }
+        }
+        if mask != 0 {
+            for b in boards(mask) {
+                if let Some(set) = self.state.set[b] {
+                    ready = ready.max(set + i32::from(constants().scoreboard_set_to_wait));
+                }
+            }
+            self.state.wait(mask);
+        }
+        if let (Special::Depbar, Payload::Word(word)) = (code.op(inst).special, code.f.inst(inst).payload) {
+            let depbar = Depbar::of(word);
+            self.state.wait(depbar.drained);
+            self.state.count_down(depbar.board, depbar.count);
+        }
+        self.fields[index(inst)].wait = mask;
+        let op = code.op(inst);
+        let pipes = op.dispatch.pipes().map(|(pipe, _)| self.state.free[pipe as usize]).max();
+        let settled = if op.switches { self.state.settled } else { clock };
+        ready.max(pipes.unwrap_or(clock)).max(settled)
+    }
+
+    fn guard(&self, inst: Inst) -> Option<Tag> {
+        let guard = self.code.f.inst(inst).guard?;
+        let touch = self.code.reads(inst).iter().find(|touch| matches!(touch.used_as, Use::Guard | Use::Branch))?;
+        let predicate = predicate_place(touch)?;
+        Some(Tag { predicate, negated: guard.negated, version: self.state.versions[usize::from(predicate)] })
+    }
+
+    /// What is under way on a lane that an instruction touches.
+    fn meet(&mut self, inst: Inst, touch: &Touch, guard: Option<Tag>, mask: &mut u8, ready: &mut i32) {
+        let queues = self.code.op(inst).queues;
+        let overwrites = touch.used_as == Use::Overwrite;
+        for i in 0..self.state.on(touch.lane).len() {
+            let pending = self.state.on(touch.lane)[i];
+            if !pending.write && !overwrites {
+                continue;
+            }
+            // What comes back through the same queue comes when it is its turn.
+            let in_turn = pending.write && pending.queue != 0 && pending.queue == queues.returns;
+            if in_turn && (overwrites || touch.addend) || exclude(self.state.current(pending.tag), guard) {
+                continue;
+            }
+            if !pending.guarded {
+                let cycles = match pending.write {
+                    true => self.distances.between(pending.producer, pending.high, inst, touch),
+                    false if self.code.op(inst).fast_uniform => UNIFORM_READ,
+                    false => 1,
+                };
+                *ready = (*ready).max(pending.issued + i32::from(cycles));
+            } else if !self.state.is_over(&pending) {
+                match self.board_for(&pending, *mask) {
+                    Some(board) => *mask |= board,
+                    None => self.reads.insert(index(pending.producer)),
+                }
+            }
+        }
+    }
+
+    /// The scoreboard to wait for, as a mask; none when nothing will say when it is over.
+    fn board_for(&self, pending: &Pending, mask: u8) -> Option<u8> {
+        let cover = self.state.cover(pending);
+        if (pending.own | cover) & mask != 0 {
+            return Some(0);
+        }
+        if pending.board < 6 {
+            return Some(1 << pending.board);
+        }
+        let any = if pending.own != 0 { pending.own } else { cover };
+        (any != 0).then(|| 1 << any.trailing_zeros())
+    }
+
+    /// The instruction goes: what it leaves under way.
+    fn issue(&mut self, inst: Inst, clock: i32) {
+        let code = self.code;
+        let op = code.op(inst);
+        let Boards { write, read } = self.boards[index(inst)];
+        let fields = &mut self.fields[index(inst)];
+        (fields.write, fields.read) = (write, read);
+        let tag = self.guard(inst);
+        let kills = code.f.inst(inst).guard.is_none();
+        for (pipe, cycles) in op.dispatch.pipes() {
+            let free = &mut self.state.free[pipe as usize];
+            *free = (*free).max(clock + i32::from(cycles));
+        }
+        self.state.settled = self.state.settled.max(clock + i32::from(code.settle(inst)));
+        for touch in code.writes(inst) {
+            if kills {
+                self.state.overwrite(touch.lane);
+            }
+            if let Some(place) = predicate_place(touch) {
+                self.state.versions[usize::from(place)] += 1;
+            }
+        }
+        self.state.set(write, read, op.queues.reads, op.queues.returns, clock);
+        let tag = self.state.current(tag);
+        if op.special == Special::Warpgroup {
+            return;
+        }
+        let mask = |board: Option<u8>| board.map_or(0, |board| 1 << board);
+        let result = write.or(read);
+        let number = self.state.number;
+        let new = |lane: u16, is_write: bool, high: bool, guarded: bool, board: Option<u8>, state: &State| Pending {
+            lane,
+            producer: inst,
+            write: is_write,
+            high,
+            guarded,
+            board: board.unwrap_or(7),
+            own: if is_write { mask(board) } else { mask(read) | mask(write) },
+            cover: 0,
+            queue: if is_write { op.queues.returns } else { op.queues.reads },
+            issued: clock,
+            number,
+            count: state.sets(board),
+            tag,
+        };
+        for touch in code.writes(inst) {
+            let guarded = code.is_guarded(inst, touch);
+            let board = result.filter(|_| guarded);
+            let pending = new(touch.lane, true, touch.high, guarded, board, &self.state);
+            self.state.add(pending);
+        }
+        if op.decoupled {
+            for touch in code.reads(inst) {
+                let plain = matches!(touch.used_as, Use::Operand | Use::Address);
+                let general = touch.file == File::General;
+                // Uniform registers are read at issue, but by bulk copies, which have no other sources.
+                let uniform = touch.file == File::Uniform && self.original.tokens.contains_key(&inst);
+                if plain && (general || uniform) {
+                    let pending = new(touch.lane, false, touch.high, true, read.or(write), &self.state);
+                    self.state.add(pending);
+                }
+            }
+        }
+        if op.category == Some(Category::Uniform) && !op.decoupled {
+            // Uniform arithmetic reads its sources later than uniform loads and moves write theirs.
+            for touch in code.reads(inst).iter().filter(|touch| touch.file == File::Uniform) {
+                let pending = new(touch.lane, false, touch.high, false, None, &self.state);
+                self.state.add(pending);
+            }
+        }
+        if let Some(&lane) = self.original.tokens.get(&inst) {
+            let pending = new(lane, true, false, true, result, &self.state);
+            self.state.add(pending);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Scheduling after register allocation: orders for blocks, and all control fields anew.
+//!
+//! The pipeline for a function:
+//!
+//! 1. [`code`]: opcodes, lanes and distances looked up once;
+//! 2. [`original`]: what the old control fields say that registers do not show;
+//! 3. orders for blocks;
+//! 4. [`boards`]: scoreboards; [`fields`]: waits, stalls, yields; [`reuse`]: reuse flags; together [`control`].
+//!
+//! Nothing here is trusted: what comes out is checked by a crate that shares none of this.
+
+pub mod boards;
+pub mod code;
+pub mod control;
+pub mod fields;
+pub mod original;
+pub mod reuse;
+mod state;
+
+pub use code::{Code, Sources};
+pub use control::rebuild;
+pub use fields::Unsolvable;
+pub use original::{Fields, Original};

@@ -1,0 +1,305 @@
+//! What may be under way at one point of the code, for the pass that places waits and stalls.
+//!
+//! Inside a block nothing is searched: an instruction has a number, a wait notes its number with its scoreboards, and
+//! whether something is over is told by comparing numbers.
+
+use crate::code::Touch;
+use sassafras_ir::Inst;
+use smallvec::SmallVec;
+
+/// The scoreboards.
+pub const BOARDS: usize = 6;
+/// How many queues there may be.
+const QUEUES: usize = 16;
+/// Longer than any fixed latency.
+pub const HORIZON: i32 = 64;
+const NONE: u8 = 7;
+
+/// The guard of an instruction as long as its predicate has not changed since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    /// The predicate's place among [`State::versions`].
+    pub predicate: u8,
+    /// Runs when it is clear.
+    pub negated: bool,
+    /// How often the predicate had changed.
+    pub version: u32,
+}
+
+/// A result, or the reading of a source, that may not be over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending {
+    pub lane: u16,
+    pub producer: Inst,
+    /// A result; else the reading of a source.
+    pub write: bool,
+    pub high: bool,
+    /// Waits for a scoreboard; else for cycles.
+    pub guarded: bool,
+    /// The scoreboard that it is counted for, 7 for none.
+    pub board: u8,
+    /// All scoreboards of the instruction that end it.
+    pub own: u8,
+    /// Scoreboards of later instructions that end it, from the blocks before.
+    pub cover: u8,
+    pub queue: u8,
+    pub issued: i32,
+    pub number: u32,
+    /// How often `board` had been set, the instruction itself included.
+    pub count: i32,
+    pub tag: Option<Tag>,
+}
+
+/// The state at the end of a block, clocks counted from there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exit {
+    /// By lane, producer and kind.
+    pub pending: Vec<Pending>,
+    /// When each scoreboard was last set.
+    pub set: [Option<i32>; BOARDS],
+    /// When each pipe takes the next instruction.
+    pub free: [i32; crate::fields::PIPES],
+    /// When everything has settled.
+    pub settled: i32,
+}
+
+impl Exit {
+    /// The worst of two.
+    pub fn merge(&mut self, other: &Exit) {
+        let ours = std::mem::take(&mut self.pending);
+        let (mut a, mut b) = (ours.into_iter().peekable(), other.pending.iter().copied().peekable());
+        let key = |p: &Pending| (p.lane, p.producer, p.write);
+        loop {
+            let next = match (a.peek(), b.peek()) {
+                (None, None) => break,
+                (Some(_), None) => a.next(),
+                (None, Some(_)) => b.next(),
+                (Some(x), Some(y)) if key(x) < key(y) => a.next(),
+                (Some(x), Some(y)) if key(x) > key(y) => b.next(),
+                _ => a.next().zip(b.next()).map(|(x, y)| Pending {
+                    cover: x.cover & y.cover,
+                    issued: x.issued.max(y.issued),
+                    count: x.count.max(y.count),
+                    tag: x.tag.filter(|_| x.tag == y.tag),
+                    ..x
+                }),
+            };
+            self.pending.extend(next);
+        }
+        for (ours, theirs) in self.set.iter_mut().zip(other.set) {
+            *ours = (*ours).max(theirs);
+        }
+        self.settled = self.settled.max(other.settled);
+        for (ours, theirs) in self.free.iter_mut().zip(other.free) {
+            *ours = (*ours).max(theirs);
+        }
+    }
+}
+
+/// The state inside a block.
+pub struct State {
+    lanes: Vec<SmallVec<[Pending; 2]>>,
+    touched: Vec<u16>,
+    /// By scoreboard: the number of the last instruction that waited for it.
+    waited: [u32; BOARDS],
+    /// By kind and queue: what has a smaller number is over.
+    passed: [[u32; QUEUES]; 2],
+    /// By kind, queue and scoreboard: the number of the last instruction of the queue that set it.
+    setters: [[[u32; BOARDS]; QUEUES]; 2],
+    /// How often each scoreboard was set in this block.
+    sets: [i32; BOARDS],
+    /// What was counted up to here is over.
+    counted: [i32; BOARDS],
+    /// When each scoreboard was last set.
+    pub set: [Option<i32>; BOARDS],
+    /// When each pipe takes the next instruction.
+    pub free: [i32; crate::fields::PIPES],
+    /// When everything has settled.
+    pub settled: i32,
+    /// How often each predicate has changed in this block: eight of each file.
+    pub versions: [u32; 16],
+    /// The instruction's number.
+    pub number: u32,
+}
+
+impl State {
+    pub fn new(lanes: usize) -> State {
+        State {
+            lanes: vec![SmallVec::new(); lanes],
+            touched: Vec::new(),
+            waited: [0; BOARDS],
+            passed: [[0; QUEUES]; 2],
+            setters: [[[0; BOARDS]; QUEUES]; 2],
+            sets: [0; BOARDS],
+            counted: [i32::MIN; BOARDS],
+            set: [None; BOARDS],
+            free: [0; crate::fields::PIPES],
+            settled: 0,
+            versions: [0; 16],
+            number: 0,
+        }
+    }
+
+    /// Starts a block.
+    pub fn enter(&mut self, entry: &Exit) {
+        self.clear();
+        (self.set, self.free, self.settled) = (entry.set, entry.free, entry.settled);
+        for &pending in &entry.pending {
+            self.touched.push(pending.lane);
+            self.lanes[usize::from(pending.lane)].push(pending);
+        }
+    }
+
+    /// Nothing is under way.
+    pub fn clear(&mut self) {
+        for lane in self.touched.drain(..) {
+            self.lanes[usize::from(lane)].clear();
+        }
+        self.waited = [0; BOARDS];
+        self.passed = [[0; QUEUES]; 2];
+        self.setters = [[[0; BOARDS]; QUEUES]; 2];
+        self.sets = [0; BOARDS];
+        self.counted = [i32::MIN; BOARDS];
+        self.set = [None; BOARDS];
+        self.free = [0; crate::fields::PIPES];
+        self.settled = 0;
+        self.versions = [0; 16];
+        self.number = 0;
+    }
+
+    /// What was ever under way on a lane.
+    pub fn on(&self, lane: u16) -> &[Pending] {
+        &self.lanes[usize::from(lane)]
+    }
+
+    /// Whether something guarded is over.
+    pub fn is_over(&self, p: &Pending) -> bool {
+        let waited = |mask: u8| boards(mask).any(|b| self.waited[b] > p.number);
+        let passed = p.queue != 0 && self.passed[usize::from(p.write)][usize::from(p.queue)] > p.number;
+        passed || waited(p.own | p.cover) || p.board < NONE && self.counted[usize::from(p.board)] >= p.count
+    }
+
+    /// Scoreboards of later instructions that end it.
+    pub fn cover(&self, p: &Pending) -> u8 {
+        if p.queue == 0 {
+            return p.cover;
+        }
+        let setters = &self.setters[usize::from(p.write)][usize::from(p.queue)];
+        (0..BOARDS).filter(|&b| setters[b] > p.number).fold(p.cover, |mask, b| mask | 1 << b)
+    }
+
+    /// The present instruction waits for scoreboards.
+    pub fn wait(&mut self, mask: u8) {
+        for b in boards(mask) {
+            self.waited[b] = self.number;
+            for kind in 0..2 {
+                for queue in 0..QUEUES {
+                    let setter = self.setters[kind][queue][b];
+                    self.passed[kind][queue] = self.passed[kind][queue].max(setter);
+                }
+            }
+        }
+    }
+
+    /// The present instruction waits until at most `left` of those that set the scoreboard are under way.
+    pub fn count_down(&mut self, board: u8, left: u8) {
+        let b = usize::from(board);
+        self.counted[b] = self.counted[b].max(self.sets[b] - i32::from(left));
+    }
+
+    /// The present instruction sets scoreboards, at `clock`. Queues are those of its sources and of its results.
+    pub fn set(&mut self, write: Option<u8>, read: Option<u8>, reads: u8, returns: u8, clock: i32) {
+        for board in [write, read].into_iter().flatten() {
+            let b = usize::from(board);
+            self.sets[b] += 1;
+            self.set[b] = Some(clock);
+            self.setters[0][usize::from(reads)][b] = self.number;
+        }
+        if let Some(board) = write {
+            self.setters[1][usize::from(returns)][usize::from(board)] = self.number;
+        }
+    }
+
+    /// How often a scoreboard was set in this block.
+    pub fn sets(&self, board: Option<u8>) -> i32 {
+        board.map_or(0, |b| self.sets[usize::from(b)])
+    }
+
+    /// A lane is surely overwritten.
+    pub fn overwrite(&mut self, lane: u16) {
+        self.lanes[usize::from(lane)].clear();
+    }
+
+    /// Something is under way.
+    pub fn add(&mut self, pending: Pending) {
+        let list = &mut self.lanes[usize::from(pending.lane)];
+        list.retain(|p| (p.producer, p.write) != (pending.producer, pending.write));
+        if list.len() >= 8 {
+            let now = pending.issued;
+            list.retain(|p| p.guarded || now - p.issued < HORIZON);
+        }
+        list.push(pending);
+        self.touched.push(pending.lane);
+    }
+
+    /// The tag, if its predicate has not changed since.
+    pub fn current(&self, tag: Option<Tag>) -> Option<Tag> {
+        tag.filter(|tag| self.versions[usize::from(tag.predicate)] == tag.version)
+    }
+
+    /// All that is guarded and not over.
+    pub fn guarded(&self) -> Vec<Pending> {
+        let mut lanes = self.touched.clone();
+        lanes.sort_unstable();
+        lanes.dedup();
+        let all = lanes.into_iter().flat_map(|lane| self.on(lane));
+        all.filter(|p| p.guarded && !self.is_over(p)).copied().collect()
+    }
+
+    /// The state as a block that follows sees it.
+    pub fn leave(&mut self, clock: i32) -> Exit {
+        self.touched.sort_unstable();
+        self.touched.dedup();
+        let mut pending: Vec<Pending> = Vec::new();
+        for &lane in &self.touched {
+            for p in &self.lanes[usize::from(lane)] {
+                let over = if p.guarded { self.is_over(p) } else { clock - p.issued >= HORIZON };
+                if over {
+                    continue;
+                }
+                let sets = if p.board < NONE { self.sets[usize::from(p.board)] } else { 0 };
+                pending.push(Pending {
+                    cover: self.cover(p),
+                    // Guarded ones do not count cycles, and states must settle.
+                    issued: if p.guarded { 0 } else { p.issued - clock },
+                    number: 0,
+                    count: if p.board < NONE { (p.count - sets).max(-64) } else { 0 },
+                    tag: self.current(p.tag).map(|tag| Tag { version: 0, ..tag }),
+                    ..*p
+                });
+            }
+        }
+        pending.sort_unstable_by_key(|p| (p.lane, p.producer, p.write));
+        Exit {
+            pending,
+            set: self.set.map(|at| at.map(|at| at - clock).filter(|&at| at > -HORIZON)),
+            free: self.free.map(|at| (at - clock).max(0)),
+            settled: (self.settled - clock).max(0),
+        }
+    }
+}
+
+/// The scoreboards of a mask.
+pub fn boards(mask: u8) -> impl Iterator<Item = usize> {
+    (0..BOARDS).filter(move |b| mask >> b & 1 == 1)
+}
+
+/// Whether two guards cannot both hold for one thread.
+pub fn exclude(a: Option<Tag>, b: Option<Tag>) -> bool {
+    a.zip(b).is_some_and(|(a, b)| a.predicate == b.predicate && a.negated != b.negated)
+}
+
+/// Whether a touch is of a predicate that may guard; its place among the versions.
+pub fn predicate_place(touch: &Touch) -> Option<u8> {
+    (512..528).contains(&touch.lane).then(|| (touch.lane - 512) as u8)
+}
