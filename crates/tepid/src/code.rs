@@ -188,7 +188,7 @@ fn op(table: Option<&MinedTable>, arch: Arch, text: &str) -> Op {
         queues: queues(text, category),
         holds: holds(text, facts.decoupled, category),
         dispatch,
-        switches: matches!(text.split('.').next().unwrap_or(text), "BSYNC" | "CALL" | "RET"),
+        switches: matches!(text.split('.').next().unwrap_or(text), "BSYNC" | "CALL" | "RET" | "WARPSYNC"),
         fast_uniform: category == Some(Category::UniformLoad) || matches!(text, "UMOV" | "VOTEU"),
         expected: expected_latency(text),
         special,

@@ -387,7 +387,8 @@ impl Pass<'_, '_> {
 
     /// The scoreboard to wait for, as a mask; none when nothing will say when it is over.
     fn board_for(&self, pending: &Pending, mask: u8) -> Option<u8> {
-        let cover = self.state.cover(pending);
+        // A scoreboard that is counted down stays under way on purpose.
+        let cover = self.state.cover(pending) & !self.original.pinned;
         if (pending.own | cover) & mask != 0 {
             return Some(0);
         }
