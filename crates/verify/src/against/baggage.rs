@@ -31,6 +31,18 @@ pub(super) struct Location {
 }
 
 impl Item {
+    /// What of it speaks of a register of the instruction.
+    pub fn names_register(&self) -> Option<&'static str> {
+        match self {
+            Item::Attribute { name, rest, .. }
+                if name.ends_with("REGIDS") && rest.iter().any(|&id| id != u32::MAX) =>
+            {
+                Some("an attribute that names a register")
+            }
+            _ => None,
+        }
+    }
+
     /// For people, with the names that the cubin has.
     pub fn describe(&self, cubin: &Cubin<'_>) -> String {
         match self {
