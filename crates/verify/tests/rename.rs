@@ -196,7 +196,7 @@ fn two_chains_change_their_registers() {
 fn uniform_registers_belong_to_the_warp() {
     // UMOV URd, imm and its use as a descriptor.
     let umov = |d: u128| 0x7882 | d << 16 | 5 << 32;
-    let user = |u: u128| fadd(4, 1, 0) & !0xfff | 0xc21 | u << 32;
+    let user = |u: u128| fadd(4, 1, 0) & !0xfff | 0xe21 | u << 32;
     let over = 0x0380_0000 << 64 | 4 << 16 | 0x0947; // @P0 BRA over one
     let old = [umov(6), user(6), store(2, 4), EXIT];
     accepted(&old, &[umov(8), user(8), store(2, 4), EXIT], 2);
