@@ -176,9 +176,12 @@ pub enum Change {
         /// The instruction.
         inst: String,
     },
-    /// An instruction moved across a place that something points to, or a register holds something else there.
+    /// An instruction moved across a place that something points to.
     #[error("an instruction has crossed this place, {0}")]
     Crosses(BoundaryKind),
+    /// A register holds something else at a place that control may enter from elsewhere.
+    #[error("a register holds another value at this place, {0}")]
+    Entered(BoundaryKind),
     /// Something that named an instruction does so no longer.
     #[error("{what} was of `{inst}` and no longer is")]
     Lost {

@@ -5,7 +5,8 @@
 //!
 //! * a call, an opaque instruction and a return hand every lane to code that is not looked at;
 //! * an exit hands over nothing: the thread is gone;
-//! * where diverged threads meet (`BSYNC`), they may go on at any place that is named as a meeting place.
+//! * where diverged threads meet (`BSYNC`), they may go on at any place that is named as a meeting place;
+//! * what something outside the code says about a register at an instruction (*watched*).
 //!
 //! Uniform registers and convergence barriers belong to the warp. Threads that have taken another way may want them although
 //! no path from here leads to a reader: unless no branch of the kernel can part the threads of a warp, all of them are wanted
@@ -49,8 +50,8 @@ impl LaneSet {
         LaneSet::place(lane).is_none_or(|(word, bit)| self.0[word] & bit != 0)
     }
 
-    /// Whether the set has grown.
-    fn extend(&mut self, other: &LaneSet) -> bool {
+    /// Adds a set; whether this one has grown.
+    pub fn extend(&mut self, other: &LaneSet) -> bool {
         let before = *self;
         self.0.iter_mut().zip(other.0).for_each(|(to, from)| *to |= from);
         *self != before
@@ -89,10 +90,11 @@ struct Flow {
 }
 
 impl Live {
-    /// Solves the data flow. `entry` says whether the function is launched, so that its warps start undivided.
-    pub fn new(f: &Function, entry: bool) -> Live {
+    /// Solves the data flow. `entry` says whether the function is launched, so that its warps start undivided; `watched`
+    /// gives the lanes that something outside the code speaks of at an instruction.
+    pub fn new(f: &Function, entry: bool, watched: impl Fn(Inst) -> LaneSet) -> Live {
         let cfg = Cfg::new(f);
-        let flows: Vec<Flow> = f.blocks().map(|block| flow(f, f.block_insts(block))).collect();
+        let flows: Vec<Flow> = f.blocks().map(|block| flow(f, f.block_insts(block), &watched)).collect();
         let places: FxHashSet<Block> = meeting_places(f).collect();
         let mut into = vec![LaneSet::default(); flows.len()];
         let (mut out, mut meeting) = (into.clone(), LaneSet::default());
@@ -141,9 +143,9 @@ impl Live {
         out
     }
 
-    /// What an instruction may read without listing it, besides those that may read everything.
-    pub fn unlisted(&self, f: &Function, inst: Inst) -> Option<&LaneSet> {
-        meets(f, inst).then_some(&self.meeting)
+    /// What is wanted wherever an instruction may let threads go on, besides the next place.
+    pub fn elsewhere(&self, f: &Function, inst: Inst) -> LaneSet {
+        if meets(f, inst) { self.meeting } else { LaneSet::default() }
     }
 
     /// Whether a register of the class can stand in for another: nobody else looks at it.
@@ -180,7 +182,7 @@ fn meeting_places(f: &Function) -> impl Iterator<Item = Block> {
     )
 }
 
-fn flow(f: &Function, insts: &[Inst]) -> Flow {
+fn flow(f: &Function, insts: &[Inst], watched: impl Fn(Inst) -> LaneSet) -> Flow {
     let mut flow = Flow::default();
     for &inst in insts.iter().rev() {
         if f.kills(inst) {
@@ -190,6 +192,7 @@ fn flow(f: &Function, insts: &[Inst]) -> Flow {
             });
         }
         f.for_each_read(inst, |read| flow.read.insert(read.lane));
+        flow.read.extend(&watched(inst));
         if reads_all(f.inst(inst).effects) {
             flow.read = LaneSet::ALL;
         }
@@ -220,7 +223,7 @@ mod tests {
     fn wanted(text: &str, entry: bool) -> Vec<Vec<String>> {
         let module = parse(text).expect("parses");
         let f = &module.functions[0];
-        let live = Live::new(f, entry);
+        let live = Live::new(f, entry, |_| LaneSet::default());
         let own = |lane: &Lane| lane.class() != RegClass::Barrier;
         let out = |block| live.out(block).lanes().filter(own).map(|lane| lane.to_string()).collect();
         f.blocks().map(out).collect()
@@ -235,6 +238,26 @@ mod tests {
         let all = wanted(&returning, true);
         // All but R5, which is overwritten; behind the return only what belongs to the warp.
         assert_eq!((all[0].len(), all[1].len()), (254 + 255 + 7 + 7 + 4, 255 + 7), "{all:?}");
+    }
+
+    #[test]
+    fn threads_that_meet_may_go_on_where_they_meet() {
+        let text = "func f sm_90 (R0, P0) {\n^a:\n  B0 = BSSY ^d !convergence\n  R4 = MOV R0\n  BRA ^b !branch\n\
+                    ^b:\n  BSYNC B0 !convergence\n  EXIT !exit\n^d:\n  R5 = MOV R4\n  EXIT !exit\n}\n";
+        assert_eq!(wanted(text, true)[0], ["R4"]);
+        assert!(wanted(&text.replace("BSYNC B0", "NOP"), true)[0].is_empty());
+    }
+
+    #[test]
+    fn uniform_registers_are_the_kernels_while_its_threads_stay_together() {
+        let text = |guard: &str| {
+            format!(
+                "func f sm_90 (UR0, P0, UP0) {{\n^a:\n  UR4 = UMOV UR0\n  {guard}BRA ^a !branch\n^b:\n  EXIT !exit\n}}\n"
+            )
+        };
+        assert_eq!(wanted(&text("@UP0 "), true)[0], ["UR0", "UP0"]);
+        assert_eq!(wanted(&text("@UP0 "), false)[0].len(), 255 + 7, "called by who knows whom");
+        assert_eq!(wanted(&text("@P0 "), true)[0].len(), 255 + 7 + 1);
     }
 
     #[test]
@@ -254,7 +277,7 @@ mod tests {
             let mut rng = Rng::new(seed);
             let shape = Shape::random(&mut rng, 6, 12);
             let f = function(&mut rng, &shape);
-            let live = Live::new(&f, false);
+            let live = Live::new(&f, false, |_| LaneSet::default());
             let other = Liveness::new(&f, &Cfg::new(&f)).expect("small");
             for block in f.blocks() {
                 for lane in other.live_out(block) {

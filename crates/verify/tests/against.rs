@@ -165,6 +165,23 @@ fn every_flipped_bit_is_noticed_but_for_control_fields() {
     }
 }
 
+/// An attribute says that R11 holds a mask at the second instruction, which does not read it.
+#[test]
+fn a_register_that_an_attribute_names() {
+    let tail = [fadd(5, 3, 3), fadd(6, 5, 5), EXIT, EXIT, EXIT, relative(0x7947, -1)];
+    let code = |first: u128, second: u128| {
+        let mut words = [0; 8];
+        (words[0], words[1]) = (first, second);
+        words[2..].copy_from_slice(&tail);
+        cubin(&words)
+    };
+    let old = code(fadd(11, 8, 8), fadd(2, 9, 9));
+    let renamed = compare(&old, &code(fadd(11, 8, 8), fadd(4, 9, 9)));
+    assert_eq!((renamed.differences.len(), renamed.renamed), (0, 1), "its result may go elsewhere");
+    let change = the_change(&old, &code(fadd(12, 8, 8), fadd(2, 9, 9)));
+    assert!(change.to_string().contains("reads another value of R11"), "{change}");
+}
+
 #[test]
 fn equal_instructions_raise_no_alarm() {
     // Results of the first and third go nowhere: they can change places, and their lines with them.

@@ -207,3 +207,29 @@ fn uniform_registers_belong_to_the_warp() {
     let new = [umov(8), user(8), store(2, 4), over, EXIT, store(2, 5), EXIT];
     assert!(matches!(refused_any(&old, &new), Change::Word { .. }));
 }
+
+/// A block of many thousand instructions, every register renamed: time grows with its length, not with its square.
+#[test]
+fn long_blocks_take_their_length() {
+    let block = |n: usize, shift: u128| -> Vec<u128> {
+        let step = |i: usize| {
+            let i = i as u128;
+            let (d, a) = (16 + i * 7 % 64 + shift, if i == 0 { 2 } else { 16 + (i - 1) * 7 % 64 + shift });
+            if i % 5 == 4 { store(2, a) } else { fadd(d, a, 3 + i % 8) }
+        };
+        (0..n)
+            .map(|i| if i % 5 == 0 { fadd(16 + i as u128 * 7 % 64 + shift, 3, 4) } else { step(i) })
+            .chain([EXIT])
+            .collect()
+    };
+    let seconds = |n| {
+        let (old, new) = (cubin(&block(n, 0)), cubin(&block(n, 32)));
+        let parse = |file| Container::parse(file).expect("parses");
+        sassafras_testkit::timing::seconds(|| {
+            let compared = against::files(&parse(&old), &parse(&new)).expect("readable");
+            assert!(compared.is_legal() && compared.renamed as usize > n / 4, "{:?}", compared.differences);
+        })
+    };
+    let (short, long) = (seconds(4_000), seconds(32_000));
+    assert!(long < 24.0 * short, "{short} s, {long} s");
+}

@@ -131,21 +131,27 @@ impl Compared<'_, '_> {
             return;
         }
         let mut differences = Vec::new();
-        let mut order = self.recover(first, end, &mut differences);
-        let same_words = order.is_some();
-        if let Some(order) = &order {
-            differences.extend(self.illegal(insts, order));
-        }
-        // What is no legal order of the same words may compute the same with other registers.
-        if !differences.is_empty() {
-            match self.renamed(block, boundaries) {
-                Some(Ok(renamed)) => {
-                    differences.clear();
+        let (mut places, left) = self.recover(first, end);
+        let mut order: Option<Vec<u32>> = places.iter().copied().collect();
+        let illegal = order.as_ref().and_then(|order| self.illegal(insts, order));
+        if order.is_none() || illegal.is_some() {
+            // What is no legal order of the same words may compute the same with other registers.
+            match (self.renamed(block, boundaries), illegal) {
+                (Some(Ok(renamed)), _) => {
                     found.renamed += self.differing(first, &renamed);
                     order = Some(renamed);
                 }
-                Some(Err(difference)) if !same_words => differences = vec![difference],
-                _ => {}
+                (_, Some(illegal)) => differences.push(illegal),
+                (renamed, None) => {
+                    self.explain(first, &mut places, left, &mut differences);
+                    order = places.into_iter().collect();
+                    match (&order, renamed) {
+                        (Some(order), _) => differences.extend(self.illegal(insts, order)),
+                        // The words are others, and only their registers are.
+                        (None, Some(Err(difference))) => differences = vec![difference],
+                        (None, _) => {}
+                    }
+                }
             }
         }
         if let Some(order) = order {
@@ -182,23 +188,17 @@ impl Compared<'_, '_> {
         pairs.filter(|&(to, from)| word(self.new, to) != word(self.old, first + from)).count() as u64
     }
 
-    /// For every new place of the block, the old one; `None` when the two do not hold the same instructions.
-    fn recover(&self, first: u32, end: u32, differences: &mut Vec<Difference>) -> Option<Vec<u32>> {
+    /// For every new place of the block, the old one that holds the same, counted from the first; and what is left over.
+    fn recover(&self, first: u32, end: u32) -> (Vec<Option<u32>>, Vec<u32>) {
         let mut whole: FxHashMap<Key, VecDeque<u32>> = FxHashMap::default();
         for slot in first..end {
-            whole.entry(self.key(self.old, slot)).or_default().push_back(slot);
+            whole.entry(self.key(self.old, slot)).or_default().push_back(slot - first);
         }
-        let mut order: Vec<Option<u32>> = Vec::with_capacity((end - first) as usize);
-        for slot in first..end {
-            order.push(whole.get_mut(&self.key(self.new, slot)).and_then(VecDeque::pop_front));
-        }
-        if order.contains(&None) {
-            let mut left: Vec<u32> = whole.into_values().flatten().collect();
-            left.sort_unstable();
-            self.explain(first, &mut order, left, differences);
-        }
-        let order: Option<Vec<u32>> = order.into_iter().map(|from| Some(from? - first)).collect();
-        order
+        let mut take = |slot| whole.get_mut(&self.key(self.new, slot)).and_then(VecDeque::pop_front);
+        let order = (first..end).map(&mut take).collect();
+        let mut left: Vec<u32> = whole.into_values().flatten().collect();
+        left.sort_unstable();
+        (order, left)
     }
 
     /// Pairs what is left by less and less, and says what differs.
@@ -210,18 +210,19 @@ impl Compared<'_, '_> {
         differences: &mut Vec<Difference>,
     ) {
         for by_target in [true, false] {
+            let part = |key: &Key| (key.0, key.1.filter(|_| by_target));
+            let mut like: FxHashMap<(u128, Option<u64>), VecDeque<u32>> = FxHashMap::default();
+            for &old in &left {
+                like.entry(part(&self.key(self.old, first + old))).or_default().push_back(old);
+            }
             for (place, from) in order.iter_mut().enumerate().filter(|(_, from)| from.is_none()) {
                 let slot = first + place as u32;
-                let (word, target, items) = self.key(self.new, slot);
-                let same = left.iter().position(|&old| {
-                    let key = self.key(self.old, old);
-                    key.0 == word && (!by_target || key.1 == target)
-                });
-                let Some(same) = same else { continue };
-                let old = left.remove(same);
+                let key = self.key(self.new, slot);
+                let Some(old) = like.get_mut(&part(&key)).and_then(VecDeque::pop_front) else { continue };
                 *from = Some(old);
-                let (_, was, carried) = self.key(self.old, old);
-                let inst = self.text(self.old, old);
+                let (_, target, items) = key;
+                let (_, was, carried) = self.key(self.old, first + old);
+                let inst = self.text(self.old, first + old);
                 if let (Some(was), Some(is)) = (was, target)
                     && was != is
                 {
@@ -238,11 +239,13 @@ impl Compared<'_, '_> {
                     differences.push(self.difference(slot, Change::Gained { what, inst: inst.clone() }));
                 }
             }
+            left = like.into_values().flatten().collect();
+            left.sort_unstable();
         }
         let unknown = order.iter().enumerate().filter(|(_, from)| from.is_none());
         for ((place, _), was) in unknown.zip(left) {
             let slot = first + place as u32;
-            let (was, is) = (self.old.words[was as usize], self.new.words[slot as usize]);
+            let (was, is) = (self.old.words[(first + was) as usize], self.new.words[slot as usize]);
             differences.push(self.difference(slot, Change::Word { was, is }));
         }
     }

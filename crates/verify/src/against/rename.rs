@@ -14,12 +14,12 @@
 
 use super::order::{Compared, Side};
 use super::{Change, Difference};
-use crate::live::Live;
+use crate::live::{LaneSet, Live};
 use crate::precedence::mix;
 use crate::reorder::Illegal;
 use crate::values::{self, Deviation, Step};
 use sassafras_control::volta;
-use sassafras_cubin::{Boundary, Code, Cubin};
+use sassafras_cubin::{Boundary, BoundaryKind, Code, Cubin};
 use sassafras_ir::{Block, Effects, Function, Inst, Lane, RegClass, Span};
 use sassafras_machine::Arch;
 use sassafras_sass::program::{Program, Routine};
@@ -47,7 +47,8 @@ impl<'a, 'd> Twins<'a, 'd> {
     fn block(&self, old: &Routine, block: Block) -> Option<(&Function, &[Inst])> {
         let lift = || Program::new(self.cubin).ok()?.lift(self.code).ok();
         let routines = self.routines.get_or_init(|| lift().unwrap_or_default());
-        let new = routines.iter().find(|routine| routine.range == old.range)?;
+        let at = routines.binary_search_by_key(&old.range.start, |routine| routine.range.start).ok()?;
+        let new = routines.get(at).filter(|routine| routine.range == old.range)?;
         let (f, was) = (&new.lifted.function, old.lifted.function.block_insts(block));
         let is = (block.as_u32() < f.block_count() as u32).then(|| f.block_insts(block))?;
         (was.len() == is.len() && was.first() == is.first()).then_some((f, is))
@@ -74,16 +75,18 @@ impl Limits {
         }
     }
 
-    /// How many registers of a class a block may name that named these.
-    fn of(&self, class: RegClass, old: &[Step]) -> u32 {
-        let lanes = || old.iter().flat_map(|step| step.reads.iter().chain(&step.writes));
-        match (class, self.general) {
-            (RegClass::Gpr, Some(count)) if !self.dynamic => count,
-            (RegClass::Gpr, _) => {
-                let named = lanes().filter(|lane| lane.class() == class).map(|lane| lane.index() + 1);
-                named.max().unwrap_or(0)
-            }
-            (RegClass::Uniform, _) => self.uniform,
+    /// The limits of a block that named these.
+    fn of(self, old: &[Step]) -> Limits {
+        let lanes = old.iter().flat_map(|step| step.reads.iter().chain(&step.writes));
+        let named = lanes.filter(|lane| lane.class() == RegClass::Gpr).map(|lane| lane.index() + 1);
+        let declared = self.general.filter(|_| !self.dynamic);
+        Limits { general: Some(declared.unwrap_or_else(|| named.max().unwrap_or(0))), ..self }
+    }
+
+    fn class(self, class: RegClass) -> u32 {
+        match class {
+            RegClass::Gpr => self.general.unwrap_or(0),
+            RegClass::Uniform => self.uniform,
             _ => class.physical_lanes(),
         }
     }
@@ -100,14 +103,14 @@ impl Compared<'_, '_> {
         let insts = f.block_insts(block);
         let first = self.routine.slot(*insts.first()?);
         let (new_f, new_insts) = self.twins.block(self.routine, block)?;
-        let live = self.live.get_or_init(|| Live::new(f, self.routine.entry));
+        let live = self.live.get_or_init(|| self.live());
         let old = self.steps(self.old, f, insts, live);
         let new = self.steps(self.new, new_f, new_insts, live);
-        let places = boundaries.iter().map(|boundary| (boundary.offset / 16).wrapping_sub(first.into()));
-        let mut stops: Vec<usize> = places
-            .filter(|&place| 0 < place && place < insts.len() as u64)
-            .map(|place| place as usize)
-            .collect();
+        // Where there are branches by a table, its targets start blocks; a word that only looks like one is no way in.
+        let entries = boundaries.iter().filter(|boundary| boundary.kind != BoundaryKind::JumpTable);
+        let places = entries.map(|boundary| (boundary.offset / 16).wrapping_sub(first.into()));
+        let inside = places.filter(|&place| 0 < place && place < insts.len() as u64);
+        let mut stops: Vec<usize> = inside.map(|place| place as usize).collect();
         stops.dedup();
         let illegal = |place: usize, illegal| self.difference(first + place as u32, Change::Order(illegal));
         let order = match values::compare(&old, &new, &stops, &live.out(block)) {
@@ -119,17 +122,31 @@ impl Compared<'_, '_> {
             Err(Deviation::Stop(stop)) => {
                 let at =
                     boundaries.iter().find(|b| b.offset / 16 == u64::from(first) + stops[stop] as u64)?;
-                return Some(Err(self.difference(first + stops[stop] as u32, Change::Crosses(at.kind))));
+                return Some(Err(self.difference(first + stops[stop] as u32, Change::Entered(at.kind))));
             }
             Err(Deviation::LiveOut(lane)) => return Some(Err(illegal(0, Illegal::LiveOut(lane)))),
             Ok(order) => order,
         };
-        let limit = |class| self.limits.of(class, &old);
+        let limits = self.limits.of(&old);
         let wrong = (0..).zip(&order).find_map(|(to, from)| {
-            let change = self.improper(first + from, first + to, limit)?;
+            let change = self.improper(first + from, first + to, limits)?;
             Some(self.difference(first + to, change))
         });
         Some(wrong.map_or(Ok(order), Err))
+    }
+
+    fn live(&self) -> Live {
+        let watched = |inst| self.watched(self.old, self.routine.slot(inst));
+        Live::new(&self.routine.lifted.function, self.routine.entry, watched)
+    }
+
+    /// The registers that attributes speak of at an instruction.
+    fn watched(&self, side: &Side<'_>, slot: u32) -> LaneSet {
+        let mut lanes = LaneSet::default();
+        for &(_, item) in side.baggage.of(slot) {
+            lanes.extend(&self.numbers.get(item).registers());
+        }
+        lanes
     }
 
     fn steps(&self, side: &Side<'_>, f: &Function, insts: &[Inst], live: &Live) -> Vec<Step> {
@@ -156,14 +173,16 @@ impl Compared<'_, '_> {
                 step.writes = decoded.writes().flat_map(|reg| reg.span.lanes()).collect();
                 step.accesses = decoded.accesses().map(|access| (access.mem, access.is_write)).collect();
             }
-            step.reads.extend(live.unlisted(f, inst).into_iter().flat_map(|lanes| lanes.lanes()));
+            let mut others = live.elsewhere(f, inst);
+            others.extend(&self.watched(side, slot));
+            step.reads.extend(others.lanes());
             step
         };
         (first..).zip(insts).map(step).collect()
     }
 
     /// What is wrong with an instruction itself: registers that are not there, or that the tables are not sure of.
-    fn improper(&self, old: u32, new: u32, limit: impl Fn(RegClass) -> u32) -> Option<Change> {
+    fn improper(&self, old: u32, new: u32, limits: Limits) -> Option<Change> {
         let decode = |side: &Side<'_>, slot: u32| {
             self.decoder.decode(side.words[slot as usize] & !volta::MASK, u64::from(slot) * 16)
         };
@@ -179,7 +198,7 @@ impl Compared<'_, '_> {
             return None;
         }
         for &(was, is) in &renamed {
-            let limit = limit(is.class());
+            let limit = limits.class(is.class());
             if is.first().index() + u32::from(is.len()) > limit {
                 return Some(Change::NoRegister { inst: text(), span: is, limit });
             }
@@ -187,12 +206,8 @@ impl Compared<'_, '_> {
                 return Some(Change::Misaligned { inst: text(), span: is });
             }
         }
-        if !same_but_for_names(&self.printer.print(was.word(), is.pc()).text, &shown, &renamed) {
-            return Some(Change::Doubtful { inst: text() });
-        }
-        let carried = self.new.baggage.of(new).iter().map(|&(_, item)| self.numbers.get(item));
-        let names_register = carried.filter_map(|item| item.names_register()).next();
-        names_register.map(|what| Change::Unfollowed(what.to_owned()))
+        let was = self.printer.print(was.word(), is.pc()).text;
+        (!same_but_for_names(&was, &shown, &renamed)).then(|| Change::Doubtful { inst: text() })
     }
 }
 

@@ -3,11 +3,11 @@
 //! [`Kernel::rename`] and [`Kernel::shuffle`] only make what is legal, by looking at every pair of instructions.
 //! [`Kernel::run`] runs a block on numbers: whatever passes for legal has to give the same ones.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::liveness::Liveness;
-use sassafras_ir::{Block, Effects, Function, Lane, RegClass, Span};
+use sassafras_ir::{Block, Effects, Function, Lane, Operand, RegClass, Span};
 use sassafras_machine::Arch;
 use sassafras_sass::program::{Relative, Routine};
 use sassafras_sass::rename::{Field, Fields, Renamer, alignment};
@@ -21,22 +21,31 @@ pub struct Kernel {
     relative: Relative,
     function: Function,
     live: Liveness,
+    /// Lanes that are live wherever diverged threads may meet; `None`: every lane may be looked at from elsewhere.
+    meeting: Option<HashSet<Lane>>,
     /// How many general registers there are.
     registers: u32,
     /// The words of the whole routine.
     pub words: Vec<u128>,
 }
 
-/// Effects that let other code look at registers.
-const LOOKED_AT: Effects =
-    Effects::CALL.union(Effects::OPAQUE).union(Effects::RET).union(Effects::CONVERGENCE);
+/// Effects that let other code look at registers, and those that threads meet at.
+const ELSEWHERE: Effects = Effects::CALL.union(Effects::OPAQUE).union(Effects::RET);
+const LOOKED_AT: Effects = ELSEWHERE.union(Effects::CONVERGENCE);
 
 impl Kernel {
     pub fn new(arch: Arch, routine: &Routine, registers: u32, words: Vec<u128>) -> Kernel {
         let function = routine.lifted.function.clone();
         let live = Liveness::new(&function, &Cfg::new(&function)).expect("small");
+        let insts = || function.blocks().flat_map(|block| function.block_insts(block));
+        let closed = !insts().any(|&inst| function.inst(inst).effects.intersects(ELSEWHERE));
+        let labels = insts().flat_map(|&inst| function.uses(inst)).filter_map(|operand| match operand {
+            Operand::Label(block) => Some(*block),
+            _ => None,
+        });
+        let meeting = closed.then(|| labels.flat_map(|block| live.live_in(block)).collect());
         let (renamer, decoder, relative) = (Renamer::new(arch), Decoder::new(arch), Relative::new(arch));
-        Kernel { renamer, decoder, relative, function, live, registers, words }
+        Kernel { renamer, decoder, relative, function, live, meeting, registers, words }
     }
 
     pub fn blocks(&self) -> impl Iterator<Item = Block> + use<> {
@@ -55,7 +64,8 @@ impl Kernel {
     }
 
     fn live_out(&self, block: Block, span: Span) -> bool {
-        self.live.live_out(block).any(|lane| span.overlaps(lane.into()))
+        let Some(meeting) = &self.meeting else { return true };
+        self.live.live_out(block).chain(meeting.iter().copied()).any(|lane| span.overlaps(lane.into()))
     }
 
     fn effects(&self, at: usize) -> Effects {
