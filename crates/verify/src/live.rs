@@ -210,7 +210,7 @@ fn stays_together(f: &Function) -> bool {
         f.for_each_read(inst, |read| {
             own |= !matches!(read.lane.class(), RegClass::Uniform | RegClass::UPred);
         });
-        !reads_all(effects) && !(effects.contains(Effects::BRANCH) && own)
+        !(reads_all(effects) || effects.contains(Effects::BRANCH) && own)
     })
 }
 

@@ -133,6 +133,25 @@ fn partial_writes_under_a_guard() {
     assert!(matches!(refused_any(&old, &other_way), Change::Word { .. }), "another instruction");
 }
 
+#[test]
+fn guards_say_nothing_about_other_threads() {
+    // SHFL.IDX PT, Rd, Ra, 0, 0 takes registers of threads whose guard may not hold.
+    let shfl = |d: u128, a: u128| guarded(0, PT << 81 | a << 24 | d << 16 | 0x7f89);
+    let code = |r: u128| [guarded(0, fadd(r, 2, 2)), shfl(5, r), guarded(0, store(6, 5)), EXIT];
+    refused(&code(4), &code(8), "reads another value of R8");
+}
+
+#[test]
+fn what_is_not_decoded_keeps_its_registers() {
+    // Never executed: no register of it counts, and no other instruction stands for it.
+    let never = |r: u128| [guarded(15, fadd(r, 2, 2)), store(6, 5), EXIT];
+    assert!(matches!(refused_any(&never(4), &never(8)), Change::Word { .. }));
+    // Two results in one predicate: which one wins is not known.
+    let twice = |p: u128| isetp(p, 2, 3) & !(7 << 84) | p << 84;
+    let code = |p: u128| [twice(p), fadd(9, 2, 2), EXIT];
+    assert!(matches!(refused_any(&code(0), &code(1)), Change::Word { .. }));
+}
+
 fn refused_any(old: &[u128], new: &[u128]) -> Change {
     compare(old, new).differences.into_iter().next().expect("a difference").change
 }

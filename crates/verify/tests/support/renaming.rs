@@ -113,7 +113,7 @@ impl Kernel {
         let inside = |field: &Field| field.span.lanes().all(|lane| old.overlaps(lane.into()));
         for at in at + 1..=last {
             let mut reads = fields(at).named.iter().filter(|field| field.is_read());
-            if reads.any(|field| field.span.overlaps(old) && !(inside(field) && !field.is_written()))
+            if reads.any(|field| field.span.overlaps(old) && (field.is_written() || !inside(field)))
                 || fields(at).fixed.iter().any(|&lane| old.overlaps(lane.into()))
             {
                 return None;
