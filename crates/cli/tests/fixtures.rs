@@ -46,6 +46,15 @@ fn reordered(legal: bool) -> Vec<u8> {
     cubin.rewrite(&[CodeEdit::permuted(&cubin.code()[0], order.to_vec())]).expect("rewritten")
 }
 
+/// The same kernel with R16 in place of R6, of the result and both uses.
+fn renamed() -> Vec<u8> {
+    let file = kernel(true);
+    let cubin = Cubin::parse(&file).expect("parses");
+    let mut edit = CodeEdit::unchanged(&cubin.code()[0]);
+    (edit.words[3], edit.words[4]) = (fadd(16, 20, 21, 5, 0), fadd(7, 16, 16, 5, 0));
+    cubin.rewrite(&[edit]).expect("rewritten")
+}
+
 #[test]
 fn the_inputs_of_the_sessions_are_these() {
     let whole = kernel(true);
@@ -55,11 +64,12 @@ fn the_inputs_of_the_sessions_are_these() {
     let library = build::host(&[&fatbin]);
     Container::parse(&library).expect("a host file");
     let empty = build::elf(62, 0, 0, &[]);
-    let files: [(&str, &[u8]); 9] = [
+    let files: [(&str, &[u8]); 10] = [
         ("good.cubin", &whole),
         ("bad.cubin", &kernel(false)),
         ("moved.cubin", &reordered(true)),
         ("wrong.cubin", &reordered(false)),
+        ("renamed.cubin", &renamed()),
         ("two.fatbin", &fatbin),
         ("lib.so", &library),
         ("host.o", &empty),

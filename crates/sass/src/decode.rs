@@ -102,6 +102,8 @@ pub fn decode(word: u128, arch: Arch, pc: u64) -> Decoded {
 }
 
 const OPCODE_MASK: u128 = 0xfff;
+/// The predicate that an instruction runs under, where its row says that it has one.
+pub(crate) const GUARD: Bits = Bits::new(GUARD_BIT as u8, 3).expect("inside the word");
 const GUARD_BIT: u32 = 12;
 const GUARD_NOT: u32 = 15;
 const TRUE: u64 = 7;

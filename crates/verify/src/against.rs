@@ -7,8 +7,9 @@
 //! * **The sections** of a cubin have the same names, kinds and links, and the same bytes, but for code and what speaks
 //!   of instructions by their offset.
 //! * **The code** of a block holds the same instructions apart from their control fields, in an order that
-//!   [`crate::reorder`] accepts; what is behind the last terminator stays; nothing crosses a place that something else
-//!   points to.
+//!   [`crate::reorder`] accepts; or with other registers, and then it is proven by value numbering that the same is computed
+//!   from the same and every register that is still wanted holds the same (`rename`). What is behind the last terminator
+//!   stays; nothing crosses a place that something else points to.
 //! * **What an instruction carries**, that is relocations, attributes, source lines and call-frame rows that name it, is
 //!   the same in both files, wherever it went (`baggage`).
 //!
@@ -28,6 +29,7 @@ mod frames;
 mod layout;
 mod lines;
 mod order;
+mod rename;
 mod text;
 
 pub use container::files;
@@ -36,6 +38,7 @@ pub use text::{Mismatch, modules};
 
 use crate::reorder::Illegal;
 use sassafras_cubin::BoundaryKind;
+use sassafras_ir::Span;
 use std::fmt;
 use thiserror::Error;
 
@@ -48,6 +51,8 @@ pub struct Comparison {
     pub instructions: u64,
     /// Instructions that stand somewhere else than before.
     pub moved: u64,
+    /// Instructions that use other registers than before.
+    pub renamed: u64,
     /// Differences, in file order.
     pub differences: Vec<Difference>,
 }
@@ -62,6 +67,7 @@ impl Comparison {
         self.cubins += other.cubins;
         self.instructions += other.instructions;
         self.moved += other.moved;
+        self.renamed += other.renamed;
         self.differences.extend(other.differences);
     }
 }
@@ -146,9 +152,36 @@ pub enum Change {
     /// The order computes something else.
     #[error("{0}")]
     Order(Illegal),
+    /// A register that the code does not have.
+    #[error("`{inst}` names {span}, and the code may name {limit} registers of this kind")]
+    NoRegister {
+        /// The instruction.
+        inst: String,
+        /// The register.
+        span: Span,
+        /// How many there are.
+        limit: u32,
+    },
+    /// A tuple that does not start at a multiple of its size.
+    #[error("`{inst}` names {span}, which no tuple of this size may start with")]
+    Misaligned {
+        /// The instruction.
+        inst: String,
+        /// The registers.
+        span: Span,
+    },
+    /// An instruction whose registers are not known for certain, in a block where registers have other names.
+    #[error("registers have other names, and the tables contradict each other about those of `{inst}`")]
+    Doubtful {
+        /// The instruction.
+        inst: String,
+    },
     /// An instruction moved across a place that something points to.
     #[error("an instruction has crossed this place, {0}")]
     Crosses(BoundaryKind),
+    /// A register holds something else at a place that control may enter from elsewhere.
+    #[error("a register holds another value at this place, {0}")]
+    Entered(BoundaryKind),
     /// Something that named an instruction does so no longer.
     #[error("{what} was of `{inst}` and no longer is")]
     Lost {

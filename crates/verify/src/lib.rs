@@ -4,9 +4,12 @@
 //! way, from the code alone.
 //!
 //! * [`reorder`]: that a block's new order computes what the old one did;
-//! * [`against`]: that a file is a legal reordering of another;
+//! * [`against`]: that a file is a legal reordering of another, with registers renamed or not;
 //! * [`hazards`]: that every hazard of scheduled SASS is covered by stalls or scoreboards.
 
 pub mod against;
 pub mod hazards;
+mod live;
+mod precedence;
 pub mod reorder;
+mod values;

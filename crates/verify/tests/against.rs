@@ -128,10 +128,22 @@ fn what_an_instruction_carries_has_to_follow() {
     assert!(texts.iter().any(|text| text.contains("EXIT_INSTR_OFFSETS")), "{texts:?}");
 }
 
+/// Every result matters: a register that nobody reads may be another one.
 #[test]
 fn every_flipped_bit_is_noticed_but_for_control_fields() {
-    let old = sample();
-    for new in [old.clone(), permuted(&old, LEGAL)] {
+    // STG.E.64 desc[UR4][R20.64], R4
+    let store = 0x000f_e200_0c10_1b04 << 64 | 0x0000_0004_1400_7986;
+    let old = cubin(&[
+        fadd(1, 10, 11),
+        fadd(2, 1, 12),
+        fadd(3, 13, 14),
+        fadd(4, 15, 16),
+        fadd(5, 3, 2),
+        store,
+        EXIT,
+        relative(0x7947, -1),
+    ]);
+    for new in [old.clone(), permuted(&old, [2, 0, 3, 1, 4, 5, 6, 7])] {
         let code = Cubin::parse(&new).expect("parses").code()[0].file_range.clone();
         let missed: Vec<(usize, u32)> = (0..new.len())
             .flat_map(|at| (0..8).map(move |bit| (at, bit)))
@@ -151,6 +163,23 @@ fn every_flipped_bit_is_noticed_but_for_control_fields() {
             &missed[..missed.len().min(9)]
         );
     }
+}
+
+/// An attribute says that R11 holds a mask at the second instruction, which does not read it.
+#[test]
+fn a_register_that_an_attribute_names() {
+    let tail = [fadd(5, 3, 3), fadd(6, 5, 5), EXIT, EXIT, EXIT, relative(0x7947, -1)];
+    let code = |first: u128, second: u128| {
+        let mut words = [0; 8];
+        (words[0], words[1]) = (first, second);
+        words[2..].copy_from_slice(&tail);
+        cubin(&words)
+    };
+    let old = code(fadd(11, 8, 8), fadd(2, 9, 9));
+    let renamed = compare(&old, &code(fadd(11, 8, 8), fadd(4, 9, 9)));
+    assert_eq!((renamed.differences.len(), renamed.renamed), (0, 1), "its result may go elsewhere");
+    let change = the_change(&old, &code(fadd(12, 8, 8), fadd(2, 9, 9)));
+    assert!(change.to_string().contains("reads another value of R11"), "{change}");
 }
 
 #[test]

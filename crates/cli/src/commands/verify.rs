@@ -18,8 +18,8 @@ use std::path::PathBuf;
 ///
 /// Follows every path through every function of a cubin (fatbinary, host file, archive) and reports each pair of
 /// instructions that neither a stall nor a scoreboard keeps apart. With `--against`, also compares the file with the one
-/// it was made from: same instructions, an order that computes the same, and everything that names an instruction
-/// following it.
+/// it was made from: same instructions, apart from the registers that they use, an order that computes the same, and
+/// everything that names an instruction following it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -97,6 +97,8 @@ enum Needed {
 struct Reordering {
     instructions: u64,
     moved: u64,
+    /// Those that use other registers.
+    renamed: u64,
     differences: Vec<Place>,
 }
 
@@ -139,7 +141,7 @@ fn text(arguments: &Arguments, input: &Text, original: &Text) -> Result<()> {
         let place =
             |change: String| Place { image: String::new(), section: String::new(), offset: None, change };
         let differences = found.iter().map(|mismatch| place(mismatch.to_string())).collect();
-        let reordering = Some(Reordering { instructions, moved: 0, differences });
+        let reordering = Some(Reordering { instructions, moved: 0, renamed: 0, differences });
         output::print_json(&Report { schema: 1, kernels: Vec::new(), reordering })?;
     } else {
         let mut out = String::new();
@@ -300,6 +302,7 @@ fn reordering(comparison: &Comparison) -> Reordering {
     Reordering {
         instructions: comparison.instructions,
         moved: comparison.moved,
+        renamed: comparison.renamed,
         differences: comparison.differences.iter().map(place).collect(),
     }
 }
@@ -363,8 +366,12 @@ fn summary(
             writeln!(out, "{difference}")?;
         }
         if comparison.is_legal() {
-            let Comparison { moved, instructions, .. } = comparison;
-            writeln!(out, "a legal reordering: {moved} of {instructions} instructions moved")?;
+            let Comparison { moved, renamed, instructions, .. } = comparison;
+            write!(out, "a legal reordering: {moved} of {instructions} instructions moved")?;
+            match renamed {
+                0 => writeln!(out)?,
+                _ => writeln!(out, ", {renamed} with other registers")?,
+            }
         }
     }
     Ok(out)

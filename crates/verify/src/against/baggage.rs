@@ -3,8 +3,13 @@
 //! The same thing gets the same number in both files, so that comparing what two instructions carry is comparing lists
 //! of numbers.
 
+use crate::live::LaneSet;
 use rustc_hash::FxHashMap;
 use sassafras_cubin::{Attribute, Code, Cubin, Format, OffsetLayout};
+use sassafras_ir::{Lane, RegClass};
+
+/// The class of general registers in attributes.
+const GENERAL: u32 = 5;
 
 /// Something that an instruction carries.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,6 +36,22 @@ pub(super) struct Location {
 }
 
 impl Item {
+    /// The registers that it says something about, under their names: the one that holds the mask of a cooperative
+    /// instruction, which need not be an operand.
+    pub fn registers(&self) -> LaneSet {
+        let mut lanes = LaneSet::default();
+        let Item::Attribute { name, rest, .. } = self else { return lanes };
+        if name == "COOP_GROUP_MASK_REGIDS" {
+            for &id in rest.iter().filter(|&&id| id != u32::MAX) {
+                match Lane::physical(RegClass::Gpr, id & 0xff_ffff) {
+                    Some(lane) if id >> 24 == GENERAL => lanes.insert(lane),
+                    _ => return LaneSet::ALL,
+                }
+            }
+        }
+        lanes
+    }
+
     /// For people, with the names that the cubin has.
     pub fn describe(&self, cubin: &Cubin<'_>) -> String {
         match self {

@@ -53,8 +53,8 @@ pub fn cubins(old: &Cubin<'_>, new: &Cubin<'_>) -> Comparison {
                 part.differences.push(Difference::new(section, None, Change::Unreadable(what)));
                 return part;
             }
-            part.absorb(order::compare(old, old_code, &old_side, &new_side, &numbers));
-            if part.moved > 0 {
+            part.absorb(order::compare(old, old_code, &old_side, (new, new_code), &new_side, &numbers));
+            if part.moved + part.renamed > 0 {
                 pair.unknown_attributes(old_code, new_code, &mut part.differences);
             }
             part
@@ -63,7 +63,7 @@ pub fn cubins(old: &Cubin<'_>, new: &Cubin<'_>) -> Comparison {
     for part in parts {
         found.absorb(part);
     }
-    if found.moved > 0 {
+    if found.moved + found.renamed > 0 {
         let mut sections = old.sections().iter();
         if let Some(section) =
             sections.find(|s| FULL_DEBUG_DATA.contains(&s.name) && !s.file_range.is_empty())

@@ -1,14 +1,18 @@
 //! Goal: which instruction of a block went where, and whether it may be there.
 
 use super::baggage::{Baggage, Numbers};
+use super::rename::{Limits, Twins};
 use super::{Change, Comparison, Difference};
+use crate::live::Live;
 use crate::reorder::{self, Illegal};
 use rustc_hash::FxHashMap;
 use sassafras_control::volta;
 use sassafras_cubin::{Boundary, Code, Cubin};
-use sassafras_ir::{Function, Inst};
+use sassafras_ir::{Block, Function, Inst};
+use sassafras_sass::Decoder;
 use sassafras_sass::print::Printer;
 use sassafras_sass::program::{Program, Relative, Routine};
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 
 /// Differences of one block beyond this many say nothing new.
@@ -16,8 +20,8 @@ const PER_BLOCK: usize = 32;
 
 /// One side of the comparison: the words of a section, and what they carry.
 pub(super) struct Side<'a> {
-    words: Vec<u128>,
-    baggage: &'a Baggage,
+    pub words: Vec<u128>,
+    pub baggage: &'a Baggage,
 }
 
 impl<'a> Side<'a> {
@@ -27,11 +31,12 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Compares the code of one section.
+/// Compares the code of one section; `new_code` is its place in the new cubin.
 pub(super) fn compare(
     cubin: &Cubin<'_>,
     old_code: &Code<'_>,
     old: &Side<'_>,
+    (new_cubin, new_code): (&Cubin<'_>, &Code<'_>),
     new: &Side<'_>,
     numbers: &Numbers,
 ) -> Comparison {
@@ -65,11 +70,25 @@ pub(super) fn compare(
             return found;
         }
     };
-    let (relative, printer) = (Relative::new(program.arch()), Printer::new(program.arch()));
+    let arch = program.arch();
+    let (twins, limits) = (Twins::new(new_cubin, new_code), Limits::new(old_code, arch, &routines));
     for routine in &routines {
-        let compared = Compared { cubin, section, routine, old, new, numbers, relative, printer };
+        let compared = Compared {
+            cubin,
+            section,
+            routine,
+            old,
+            new,
+            numbers,
+            relative: Relative::new(arch),
+            decoder: Decoder::new(arch),
+            printer: Printer::new(arch),
+            twins: &twins,
+            limits,
+            live: OnceCell::new(),
+        };
         for block in routine.lifted.function.blocks() {
-            compared.block(routine.lifted.function.block_insts(block), &boundaries, &mut found);
+            compared.block(block, &boundaries, &mut found);
         }
         compared.padding(&mut found.differences);
     }
@@ -79,15 +98,20 @@ pub(super) fn compare(
 /// An instruction apart from its control fields and its place: word without distances, the place it names, what it carries.
 type Key = (u128, Option<u64>, Vec<u32>);
 
-struct Compared<'a, 'd> {
+pub(super) struct Compared<'a, 'd> {
     cubin: &'a Cubin<'d>,
     section: &'a str,
-    routine: &'a Routine,
-    old: &'a Side<'a>,
-    new: &'a Side<'a>,
-    numbers: &'a Numbers,
+    pub routine: &'a Routine,
+    pub old: &'a Side<'a>,
+    pub new: &'a Side<'a>,
+    pub numbers: &'a Numbers,
     relative: Relative,
-    printer: Printer<'static>,
+    pub decoder: Decoder,
+    pub printer: Printer<'static>,
+    /// The new file's code; it and what is live are asked for only where words differ.
+    pub twins: &'a Twins<'a, 'd>,
+    pub limits: Limits,
+    pub live: OnceCell<Live>,
 }
 
 impl Compared<'_, '_> {
@@ -95,7 +119,8 @@ impl Compared<'_, '_> {
         &self.routine.lifted.function
     }
 
-    fn block(&self, insts: &[Inst], boundaries: &[Boundary], found: &mut Comparison) {
+    fn block(&self, block: Block, boundaries: &[Boundary], found: &mut Comparison) {
+        let insts = self.function().block_insts(block);
         let Some(&first) = insts.first() else { return };
         let first = self.routine.slot(first);
         let end = first + insts.len() as u32;
@@ -106,17 +131,31 @@ impl Compared<'_, '_> {
             return;
         }
         let mut differences = Vec::new();
-        if let Some(order) = self.recover(first, end, &mut differences) {
-            found.moved += order.iter().enumerate().filter(|&(i, &from)| i as u32 != from).count() as u64;
-            let new: Vec<Inst> = order.iter().map(|&from| insts[from as usize]).collect();
-            if let Err(mut illegal) = reorder::check(self.function(), insts, &new) {
-                let mut place = first;
-                if let Illegal::Differs { inst, position, .. } = &mut illegal {
-                    place += *position as u32;
-                    *inst = self.text(first + order[*position]);
+        let (mut places, left) = self.recover(first, end);
+        let mut order: Option<Vec<u32>> = places.iter().copied().collect();
+        let illegal = order.as_ref().and_then(|order| self.illegal(insts, order));
+        if order.is_none() || illegal.is_some() {
+            // What is no legal order of the same words may compute the same with other registers.
+            match (self.renamed(block, boundaries), illegal) {
+                (Some(Ok(renamed)), _) => {
+                    found.renamed += self.differing(first, &renamed);
+                    order = Some(renamed);
                 }
-                differences.push(self.difference(place, Change::Order(illegal)));
+                (_, Some(illegal)) => differences.push(illegal),
+                (renamed, None) => {
+                    self.explain(first, &mut places, left, &mut differences);
+                    order = places.into_iter().collect();
+                    match (&order, renamed) {
+                        (Some(order), _) => differences.extend(self.illegal(insts, order)),
+                        // The words are others, and only their registers are.
+                        (None, Some(Err(difference))) => differences = vec![difference],
+                        (None, _) => {}
+                    }
+                }
             }
+        }
+        if let Some(order) = order {
+            found.moved += order.iter().enumerate().filter(|&(i, &from)| i as u32 != from).count() as u64;
             for boundary in boundaries {
                 let before = (boundary.offset.div_ceil(16)).saturating_sub(first.into());
                 let before = before.min(order.len() as u64) as usize;
@@ -129,23 +168,37 @@ impl Compared<'_, '_> {
         found.differences.append(&mut differences);
     }
 
-    /// For every new place of the block, the old one; `None` when the two do not hold the same instructions.
-    fn recover(&self, first: u32, end: u32, differences: &mut Vec<Difference>) -> Option<Vec<u32>> {
+    /// Whether an order of the old words is one that computes something else.
+    fn illegal(&self, insts: &[Inst], order: &[u32]) -> Option<Difference> {
+        let first = self.routine.slot(*insts.first()?);
+        let new: Vec<Inst> = order.iter().map(|&from| insts[from as usize]).collect();
+        let mut illegal = reorder::check(self.function(), insts, &new).err()?;
+        let mut place = first;
+        if let Illegal::Differs { inst, position, .. } = &mut illegal {
+            place += *position as u32;
+            *inst = self.text(self.old, first + order[*position]);
+        }
+        Some(self.difference(place, Change::Order(illegal)))
+    }
+
+    /// How many instructions differ from the ones they were, apart from their control fields and distances.
+    fn differing(&self, first: u32, order: &[u32]) -> u64 {
+        let word = |side: &Side<'_>, slot: u32| self.key(side, slot).0;
+        let pairs = (first..).zip(order);
+        pairs.filter(|&(to, from)| word(self.new, to) != word(self.old, first + from)).count() as u64
+    }
+
+    /// For every new place of the block, the old one that holds the same, counted from the first; and what is left over.
+    fn recover(&self, first: u32, end: u32) -> (Vec<Option<u32>>, Vec<u32>) {
         let mut whole: FxHashMap<Key, VecDeque<u32>> = FxHashMap::default();
         for slot in first..end {
-            whole.entry(self.key(self.old, slot)).or_default().push_back(slot);
+            whole.entry(self.key(self.old, slot)).or_default().push_back(slot - first);
         }
-        let mut order: Vec<Option<u32>> = Vec::with_capacity((end - first) as usize);
-        for slot in first..end {
-            order.push(whole.get_mut(&self.key(self.new, slot)).and_then(VecDeque::pop_front));
-        }
-        if order.contains(&None) {
-            let mut left: Vec<u32> = whole.into_values().flatten().collect();
-            left.sort_unstable();
-            self.explain(first, &mut order, left, differences);
-        }
-        let order: Option<Vec<u32>> = order.into_iter().map(|from| Some(from? - first)).collect();
-        order
+        let mut take = |slot| whole.get_mut(&self.key(self.new, slot)).and_then(VecDeque::pop_front);
+        let order = (first..end).map(&mut take).collect();
+        let mut left: Vec<u32> = whole.into_values().flatten().collect();
+        left.sort_unstable();
+        (order, left)
     }
 
     /// Pairs what is left by less and less, and says what differs.
@@ -157,18 +210,19 @@ impl Compared<'_, '_> {
         differences: &mut Vec<Difference>,
     ) {
         for by_target in [true, false] {
+            let part = |key: &Key| (key.0, key.1.filter(|_| by_target));
+            let mut like: FxHashMap<(u128, Option<u64>), VecDeque<u32>> = FxHashMap::default();
+            for &old in &left {
+                like.entry(part(&self.key(self.old, first + old))).or_default().push_back(old);
+            }
             for (place, from) in order.iter_mut().enumerate().filter(|(_, from)| from.is_none()) {
                 let slot = first + place as u32;
-                let (word, target, items) = self.key(self.new, slot);
-                let same = left.iter().position(|&old| {
-                    let key = self.key(self.old, old);
-                    key.0 == word && (!by_target || key.1 == target)
-                });
-                let Some(same) = same else { continue };
-                let old = left.remove(same);
+                let key = self.key(self.new, slot);
+                let Some(old) = like.get_mut(&part(&key)).and_then(VecDeque::pop_front) else { continue };
                 *from = Some(old);
-                let (_, was, carried) = self.key(self.old, old);
-                let inst = self.text(old);
+                let (_, target, items) = key;
+                let (_, was, carried) = self.key(self.old, first + old);
+                let inst = self.text(self.old, first + old);
                 if let (Some(was), Some(is)) = (was, target)
                     && was != is
                 {
@@ -185,11 +239,13 @@ impl Compared<'_, '_> {
                     differences.push(self.difference(slot, Change::Gained { what, inst: inst.clone() }));
                 }
             }
+            left = like.into_values().flatten().collect();
+            left.sort_unstable();
         }
         let unknown = order.iter().enumerate().filter(|(_, from)| from.is_none());
         for ((place, _), was) in unknown.zip(left) {
             let slot = first + place as u32;
-            let (was, is) = (self.old.words[was as usize], self.new.words[slot as usize]);
+            let (was, is) = (self.old.words[(first + was) as usize], self.new.words[slot as usize]);
             differences.push(self.difference(slot, Change::Word { was, is }));
         }
     }
@@ -208,19 +264,19 @@ impl Compared<'_, '_> {
         }
     }
 
-    fn key(&self, side: &Side<'_>, slot: u32) -> Key {
+    pub fn key(&self, side: &Side<'_>, slot: u32) -> Key {
         let word = side.words[slot as usize];
         let target = self.relative.target(word, u64::from(slot) * 16);
         let items = side.baggage.of(slot).iter().map(|&(_, item)| item).collect();
         (word & !volta::MASK & !self.relative.mask(word), target, items)
     }
 
-    /// An instruction of the old order.
-    fn text(&self, slot: u32) -> String {
-        self.printer.print(self.old.words[slot as usize], u64::from(slot) * 16).text
+    /// The text of an instruction.
+    pub fn text(&self, side: &Side<'_>, slot: u32) -> String {
+        self.printer.print(side.words[slot as usize], u64::from(slot) * 16).text
     }
 
-    fn difference(&self, slot: u32, change: Change) -> Difference {
+    pub fn difference(&self, slot: u32, change: Change) -> Difference {
         Difference::new(self.section, Some(u64::from(slot) * 16), change)
     }
 }
