@@ -17,8 +17,10 @@ use sassafras_cubin::{
 };
 use sassafras_ir::{Block, Effects};
 use sassafras_machine::Arch;
-use sassafras_passes::{Choice, Options, schedule_function};
+use sassafras_passes::{Options, schedule_function};
+use sassafras_tepid::schedule::Settings;
 use sassafras_tepid as tepid;
+use sassafras_sass::Lifted;
 use sassafras_sass::program::{Program, Relative, Routine};
 use sassafras_verify::against;
 use sassafras_verify::hazards::{self, Rules};
@@ -29,11 +31,22 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug)]
 pub struct Job {
     /// How to order.
-    pub options: Options,
+    pub order: Order,
     /// Where control fields come from.
     pub control: Control,
     /// What to do with kernels whose code is there in a second form.
     pub capsules: Capsules,
+}
+
+/// How the blocks of a binary are ordered.
+#[derive(Clone, Copy, Debug)]
+pub enum Order {
+    /// As it came.
+    Original,
+    /// By a strategy that looks at no control field.
+    List(Options),
+    /// After register allocation, on the model of the machine.
+    Tepid(Settings),
 }
 
 /// Where control fields come from.
@@ -207,7 +220,7 @@ fn plan(
     selection: &Selection,
     job: &Job,
 ) -> Result<CodeEdit, String> {
-    if job.options.strategy == Choice::Original && job.control == Control::Keep {
+    if matches!(job.order, Order::Original) && job.control == Control::Keep {
         return Ok(CodeEdit::unchanged(code));
     }
     let program = Program::new(cubin).map_err(|error| error.problem.to_string())?;
@@ -233,11 +246,17 @@ fn plan(
             let lifted = &mut routine.lifted;
             let original = tepid::Original::new(&tepid::Code::new(&lifted.function, &lifted.sources, arch));
             original.hold(&mut lifted.function);
-            schedule_function(&mut lifted.function, &job.options).map_err(|error| error.to_string())?;
+            if !reorder(lifted, arch, code, job)? {
+                continue;
+            }
             keep_sides(routine, &boundaries);
+            let fields = match job.control {
+                Control::Rebuild => Some(fields(routine, &original, arch)?),
+                Control::Keep | Control::Serial => None,
+            };
             apply(routine, relative, &mut edit)?;
-            if job.control == Control::Rebuild {
-                rebuild(routine, &original, arch, &mut edit)?;
+            if let Some(fields) = fields {
+                set_fields(routine, &fields, &mut edit);
             }
         }
     }
@@ -247,16 +266,61 @@ fn plan(
     Ok(edit)
 }
 
+/// Puts the blocks of a routine into another order. Returns whether its control fields are to be made anew: a routine that no
+/// better order was found for keeps those that it came with.
+fn reorder(lifted: &mut Lifted, arch: Arch, code: &Code<'_>, job: &Job) -> Result<bool, String> {
+    match &job.order {
+        Order::Original => {}
+        Order::List(options) => {
+            schedule_function(&mut lifted.function, options).map_err(|error| error.to_string())?;
+        }
+        Order::Tepid(settings) => {
+            let settings = Settings { warps: warps(code), ..*settings };
+            let prepared = tepid::Code::new(&lifted.function, &lifted.sources, arch);
+            let choices = tepid::schedule::choose(&prepared, &settings);
+            for choice in &choices {
+                lifted.function.reorder(choice.block, &choice.order);
+            }
+            return Ok(settings.policy.is_some() || !choices.is_empty());
+        }
+    }
+    Ok(true)
+}
+
+/// Warps of a scheduler that the registers allow. What shared memory and the launch allow is not known here.
+fn warps(code: &Code<'_>) -> usize {
+    let registers = code.registers.unwrap_or(32).clamp(16, 256).next_multiple_of(8) as usize;
+    (REGISTERS / (registers * 32 * SCHEDULERS)).clamp(1, MODELLED_WARPS)
+}
+
+/// Registers of an SM, and its schedulers.
+const REGISTERS: usize = 65536;
+const SCHEDULERS: usize = 4;
+/// With more the model says nothing new.
+const MODELLED_WARPS: usize = 8;
+
+/// New control fields for the instructions of a routine. If there are none for the new order, the one that came is restored.
+fn fields(routine: &mut Routine, original: &tepid::Original, arch: Arch) -> Result<Vec<tepid::Fields>, String> {
+    let made = tepid::rebuild(&tepid::Code::new(&routine.lifted.function, &routine.lifted.sources, arch), original);
+    if let Ok(fields) = made {
+        return Ok(fields);
+    }
+    let f = &mut routine.lifted.function;
+    for block in f.blocks().collect::<Vec<_>>() {
+        let mut old = f.block_insts(block).to_vec();
+        old.sort_unstable();
+        f.reorder(block, &old);
+    }
+    tepid::rebuild(&tepid::Code::new(f, &routine.lifted.sources, arch), original).map_err(|error| error.to_string())
+}
+
 /// Gives the instructions of a routine new control fields, as they stand.
-fn rebuild(routine: &Routine, original: &tepid::Original, arch: Arch, edit: &mut CodeEdit) -> Result<(), String> {
+fn set_fields(routine: &Routine, fields: &[tepid::Fields], edit: &mut CodeEdit) {
     let f = &routine.lifted.function;
-    let code = tepid::Code::new(f, &routine.lifted.sources, arch);
-    let fields = tepid::rebuild(&code, original).map_err(|error| error.to_string())?;
     let first = (routine.range.start / 16) as usize;
     for (&inst, slot) in f.blocks().flat_map(|block| f.block_insts(block)).zip(first..) {
         edit.words[slot] = fields[inst.as_u32() as usize].insert(edit.words[slot]);
     }
-    Ok(())
 }
 
 /// Gives a block its old order back where an instruction has crossed a place inside it that something may point to.
@@ -308,7 +372,6 @@ fn hazardous(
     }
     let parsed = Cubin::parse(new)?;
     let program = Program::new(&parsed)?;
-    if let Ok(path) = std::env::var("SASSAFRAS_DUMP") && !std::path::Path::new(&path).exists() { std::fs::write(path, new)?; }
     let found: Vec<Option<(usize, String)>> = changed
         .par_iter()
         .map(|edit| {

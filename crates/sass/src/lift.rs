@@ -15,10 +15,10 @@ use std::collections::BTreeSet;
 
 use sassafras_ir::function::InstSpec;
 use sassafras_ir::{Block, Effects, Function, Guard, Inst, Operand, Payload, Span};
-use sassafras_machine::Arch;
+use sassafras_machine::{Arch, Category};
 use thiserror::Error;
 
-use crate::decode::{Decoded, Decoder, Flow, INSTRUCTION_BYTES};
+use crate::decode::{Decoded, Decoder, Flow, INSTRUCTION_BYTES, RegOperand};
 
 /// What to lift.
 #[derive(Clone, Copy, Debug)]
@@ -132,8 +132,16 @@ fn leaves(inst: &Decoded) -> bool {
 
 fn flagged_sources(inst: &Decoded) -> Sources {
     let mut sources = Sources::default();
+    // Matrix instructions name no form; their sources sit where those of the first form do.
+    let by_place = |reg: &RegOperand| match reg.field?.lo() {
+        _ if inst.category() != Some(Category::Tensor) => None,
+        24 => Some(0),
+        32 => Some(1),
+        64 => Some(2),
+        _ => None,
+    };
     for reg in inst.reads() {
-        if let Some(flag) = reg.reuse {
+        if let Some(flag) = reg.reuse.or_else(|| by_place(reg)) {
             sources[usize::from(flag)] = Some(reg.span);
         }
     }

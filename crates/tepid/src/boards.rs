@@ -21,6 +21,7 @@ use sassafras_ir::cfg::Cfg;
 use sassafras_ir::{Block, Effects, Inst};
 use sassafras_machine::mined::{File, Use};
 use smallvec::SmallVec;
+use std::collections::VecDeque;
 
 /// The scoreboards of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,30 +47,51 @@ pub fn assign(code: &Code<'_>, original: &Original, cfg: &Cfg, reads: &mut Fixed
     let blocks = cfg.reverse_post_order().iter().copied();
     let blocks = blocks.chain(f.blocks().filter(|&block| !cfg.is_reachable(block)));
     for block in blocks {
-        let spans = assigner.spans(cfg, block, reads);
-        let is_loop = cfg.succs(block).contains(&block);
-        let rounds = if is_loop { 2 } else { 1 };
+        // A loop sees in the second round what it leaves under way itself.
+        let rounds = if cfg.succs(block).contains(&block) { 2 } else { 1 };
         for _ in 0..rounds {
-            assigner.block(cfg, block, &spans);
+            assigner.block(cfg, block, reads);
         }
     }
     assigner.boards
 }
 
 const NOBODY: u32 = u32::MAX;
-/// How far behind a block its successors are searched for who waits.
-const LOOK: usize = 48;
+/// How far behind a block, and in how many blocks, who waits is searched for.
+const LOOK: usize = 160;
+const LOOK_BLOCKS: usize = 8;
+/// Slow instructions share a scoreboard, so that quick ones find another, when that delays nobody by more than this.
+const SLOW: u32 = 100;
+const SLOW_DELAY: u32 = 16;
+const TOGETHER: u32 = 16;
 /// Where someone waits who was not found.
-const FAR: u32 = 64;
+const FAR: u32 = 200;
 
-/// An instruction that needs a scoreboard, and where it is first waited for, both by position in the block.
+/// Where an instruction is taken to be waited for when nobody was found: when it is done, somewhere behind the block. No two
+/// instructions share a scoreboard because of it.
+fn unknown(end: u32, ready: u32, at: u32) -> u32 {
+    if ready <= end + LOOK as u32 { ready } else { end + FAR + at }
+}
+
+/// A scoreboard set by an instruction, and where it is first waited for, by position.
 #[derive(Clone, Copy, Debug)]
 struct Need {
+    inst: Inst,
     at: u32,
     /// Nobody in sight waits.
     until: Option<u32>,
     latency: u32,
     is_read: bool,
+}
+
+/// What a block leaves under way.
+#[derive(Clone, Copy, Debug)]
+struct Leaving {
+    inst: Inst,
+    board: u8,
+    is_read: bool,
+    /// Instructions until it is expected to be done.
+    left: u32,
 }
 
 /// A scoreboard in use: who waits for it next, and when the last result is expected.
@@ -83,30 +105,117 @@ struct Assigner<'a, 'f> {
     code: &'a Code<'f>,
     original: &'a Original,
     boards: Vec<Boards>,
-    /// By block: scoreboards still held at its end, positions counted from there.
-    leaving: Vec<Vec<(u8, Held)>>,
+    leaving: Vec<Vec<Leaving>>,
     last_writer: Vec<u32>,
     readers: Vec<SmallVec<[u32; 4]>>,
     touched: Vec<u16>,
 }
 
+/// The instructions that may be under way in a block, those that enter it first, and where each is first waited for.
+struct Window {
+    insts: Vec<Inst>,
+    write_until: Vec<u32>,
+    read_until: Vec<u32>,
+    /// How many entered.
+    entered: u32,
+}
+
 impl Assigner<'_, '_> {
-    /// What in a block needs scoreboards, in order.
-    fn spans(&mut self, cfg: &Cfg, block: Block, reads: &mut FixedBitSet) -> Vec<Need> {
-        let code = self.code;
-        let insts = code.f.block_insts(block);
-        let n = insts.len();
-        let mut write_until = vec![NOBODY; n];
-        let mut read_until = vec![NOBODY; n];
-        for (at, &inst) in insts.iter().enumerate() {
-            self.meet(insts, inst, at as u32, &mut write_until, &mut read_until, reads);
-            self.enter(inst, at as u32);
+    fn block(&mut self, cfg: &Cfg, block: Block, reads: &mut FixedBitSet) {
+        let insts = self.code.f.block_insts(block);
+        let mut entering: Vec<Leaving> = Vec::new();
+        for &pred in cfg.preds(block) {
+            for &theirs in &self.leaving[pred.as_u32() as usize] {
+                let same = |ours: &&mut Leaving| (ours.inst, ours.is_read) == (theirs.inst, theirs.is_read);
+                match entering.iter_mut().find(same) {
+                    Some(ours) => ours.left = ours.left.max(theirs.left),
+                    None => entering.push(theirs),
+                }
+            }
         }
-        // Who waits behind the block: the block itself when it is a loop, else what follows.
-        let next = cfg.succs(block);
-        for &succ in next.iter().filter(|&&succ| succ == block || !next.contains(&block)) {
-            for (i, &inst) in code.f.block_insts(succ).iter().take(if succ == block { n } else { LOOK }).enumerate() {
-                self.meet(insts, inst, (n + i) as u32, &mut write_until, &mut read_until, reads);
+        let window = self.window(cfg, block, &entering, reads);
+        let end = window.insts.len() as u32;
+        let mut held: [Option<Held>; 6] = [None; 6];
+        let mut out = Vec::new();
+        let hold = |held: &mut [Option<Held>; 6], board: u8, until: u32, ready: u32| {
+            let slot = &mut held[usize::from(board)];
+            *slot = Some(slot.map_or(Held { until, ready }, |held| Held {
+                until: held.until.max(until),
+                ready: held.ready.max(ready),
+            }));
+        };
+        for (i, entered) in entering.iter().enumerate() {
+            let found = if entered.is_read { window.read_until[i] } else { window.write_until[i] };
+            let ready = window.entered + entered.left;
+            let until = if found == NOBODY { unknown(end, ready, i as u32) } else { found };
+            hold(&mut held, entered.board, until, ready);
+            if found >= end && ready > end {
+                out.push(Leaving { left: ready - end, ..*entered });
+            }
+        }
+        let mut last_used = [0u32; 6];
+        for need in self.needs(&window, reads) {
+            for slot in &mut held {
+                if slot.is_some_and(|held| held.until <= need.at) {
+                    *slot = None;
+                }
+            }
+            // What nobody waits for is over when it is done.
+            let ready = need.at + need.latency;
+            let until = need.until.unwrap_or_else(|| unknown(end, ready, need.at));
+            let pinned = self.pinned(need.inst, &need);
+            let board = pinned.unwrap_or_else(|| self.choose(&held, &last_used, until, ready, need.at));
+            hold(&mut held, board, until, ready);
+            last_used[usize::from(board)] = need.at + 1;
+            let boards = &mut self.boards[index(need.inst)];
+            let side = if need.is_read { &mut boards.read } else { &mut boards.write };
+            *side = Some(board);
+            if need.until.is_none_or(|until| until >= end) && ready > end {
+                out.push(Leaving { inst: need.inst, board, is_read: need.is_read, left: ready - end });
+            }
+        }
+        let leaves = insts.last().is_some_and(|&last| {
+            let effects = self.code.f.inst(last).effects;
+            effects.intersects(Effects::EXIT | Effects::RET) && self.code.f.inst(last).guard.is_none()
+        });
+        self.leaving[block.as_u32() as usize] = if leaves { Vec::new() } else { out };
+    }
+
+    /// Finds who waits for what.
+    fn window(&mut self, cfg: &Cfg, block: Block, entering: &[Leaving], reads: &mut FixedBitSet) -> Window {
+        let code = self.code;
+        let block_insts = code.f.block_insts(block);
+        let insts: Vec<Inst> = entering.iter().map(|entered| entered.inst).chain(block_insts.iter().copied()).collect();
+        let n = insts.len();
+        let entered = entering.len() as u32;
+        let mut window =
+            Window { insts, write_until: vec![NOBODY; n], read_until: vec![NOBODY; n], entered };
+        for at in 0..n {
+            let inst = window.insts[at];
+            if at as u32 >= entered {
+                self.meet(&mut window, inst, at as u32, reads);
+            }
+            self.enter(inst, at as u32, at as u32 >= entered);
+        }
+        // Who waits behind the block: the block itself when it is a loop, else what follows, nearest first.
+        let mut ahead: VecDeque<(Block, u32)> = cfg.succs(block).iter().map(|&succ| (succ, n as u32)).collect();
+        if cfg.succs(block).contains(&block) {
+            ahead = VecDeque::from([(block, n as u32)]);
+        }
+        let mut seen: SmallVec<[Block; 8]> = SmallVec::new();
+        while let Some((succ, from)) = ahead.pop_front() {
+            if seen.contains(&succ) || seen.len() >= LOOK_BLOCKS {
+                continue;
+            }
+            seen.push(succ);
+            let insts = code.f.block_insts(succ);
+            let look = if succ == block { insts.len() } else { LOOK };
+            for (&inst, at) in insts.iter().take(look).zip(from..) {
+                self.meet(&mut window, inst, at, reads);
+            }
+            let next = from + insts.len() as u32;
+            if succ != block && next < n as u32 + LOOK as u32 {
+                ahead.extend(cfg.succs(succ).iter().map(|&succ| (succ, next)));
             }
         }
         for lane in self.touched.drain(..) {
@@ -115,8 +224,14 @@ impl Assigner<'_, '_> {
                 readers.clear();
             }
         }
+        window
+    }
+
+    /// What in a block needs scoreboards, in order.
+    fn needs(&self, window: &Window, reads: &FixedBitSet) -> Vec<Need> {
+        let code = self.code;
         let mut needs = Vec::new();
-        for (at, &inst) in insts.iter().enumerate() {
+        for (at, &inst) in window.insts.iter().enumerate().skip(window.entered as usize) {
             let op = code.op(inst);
             if op.special == Special::Warpgroup {
                 continue;
@@ -124,71 +239,59 @@ impl Assigner<'_, '_> {
             let old = &self.original.fields[index(inst)];
             let token = self.original.tokens.contains_key(&inst);
             let guarded = code.writes(inst).iter().any(|touch| code.is_guarded(inst, touch));
-            let found = |until: u32| Some(until).filter(|&until| until != NOBODY);
-            let mut need = |until, latency: u16, is_read| {
-                needs.push(Need { at: at as u32, until: found(until), latency: u32::from(latency), is_read });
+            let (write, read) = (window.write_until[at], window.read_until[at]);
+            let mut need = |until: u32, latency: u16, is_read| {
+                let until = Some(until).filter(|&until| until != NOBODY);
+                needs.push(Need { inst, at: at as u32, until, latency: u32::from(latency), is_read });
             };
             let by_read = guarded && self.original.announces_by_read(inst);
             if guarded && !by_read || token && old.write.is_some() {
-                need(write_until[at], op.expected.write, false);
+                need(write, op.expected.write, false);
             }
             if by_read || token && old.read.is_some() || op.decoupled && reads.contains(index(inst)) {
-                need(write_until[at].min(read_until[at]), op.expected.read, true);
+                need(if by_read { write.min(read) } else { read }, op.expected.read, true);
             }
         }
         needs
     }
 
     /// An instruction waits for what is under way on the lanes that it touches. `at` may lie behind the block.
-    fn meet(
-        &mut self,
-        insts: &[Inst],
-        inst: Inst,
-        at: u32,
-        write_until: &mut [u32],
-        read_until: &mut [u32],
-        reads: &mut FixedBitSet,
-    ) {
+    fn meet(&mut self, window: &mut Window, inst: Inst, at: u32, reads: &mut FixedBitSet) {
         let code = self.code;
         let queues = code.op(inst).queues;
         for touch in code.reads(inst) {
             let producer = self.last_writer[usize::from(touch.lane)];
             if producer != NOBODY && producer < at {
-                let until = &mut write_until[producer as usize];
+                let until = &mut window.write_until[producer as usize];
                 *until = (*until).min(at);
             }
         }
         for touch in code.writes(inst) {
             let producer = self.last_writer[usize::from(touch.lane)];
             if producer != NOBODY && producer < at {
-                let returns = code.op(insts[producer as usize]).queues.returns;
+                let returns = code.op(window.insts[producer as usize]).queues.returns;
                 if returns == 0 || returns != queues.returns {
-                    let until = &mut write_until[producer as usize];
+                    let until = &mut window.write_until[producer as usize];
                     *until = (*until).min(at);
                 }
             }
-            if let Some(readers) = self.readers.get(usize::from(touch.lane)) {
-                for &reader in readers {
-                    if reader >= at {
-                        continue;
-                    }
-                    // A result that was waited for shows that the sources had been read.
-                    if write_until[reader as usize] > at {
-                        let until = &mut read_until[reader as usize];
-                        *until = (*until).min(at);
-                        if (at as usize) < insts.len() {
-                            reads.insert(index(insts[reader as usize]));
-                        }
+            for &reader in self.readers.get(usize::from(touch.lane)).into_iter().flatten() {
+                // A result that was waited for shows that the sources had been read.
+                if reader < at && window.write_until[reader as usize] > at {
+                    let until = &mut window.read_until[reader as usize];
+                    *until = (*until).min(at);
+                    if reader >= window.entered && (at as usize) < window.insts.len() {
+                        reads.insert(index(window.insts[reader as usize]));
                     }
                 }
             }
         }
     }
 
-    /// An instruction of the block is under way.
-    fn enter(&mut self, inst: Inst, at: u32) {
+    /// An instruction is under way.
+    fn enter(&mut self, inst: Inst, at: u32, here: bool) {
         let code = self.code;
-        let kills = code.f.inst(inst).guard.is_none();
+        let kills = here && code.f.inst(inst).guard.is_none();
         for touch in code.writes(inst) {
             let lane = usize::from(touch.lane);
             if kills || code.is_guarded(inst, touch) {
@@ -210,60 +313,6 @@ impl Assigner<'_, '_> {
         }
     }
 
-    fn block(&mut self, cfg: &Cfg, block: Block, needs: &[Need]) {
-        let insts = self.code.f.block_insts(block);
-        let n = insts.len() as u32;
-        let mut held: [Option<Held>; 6] = [None; 6];
-        let mut last_used = [0u32; 6];
-        for &pred in cfg.preds(block) {
-            for &(board, theirs) in &self.leaving[pred.as_u32() as usize] {
-                let ours = &mut held[usize::from(board)];
-                *ours = Some(ours.map_or(theirs, |ours| Held {
-                    until: ours.until.max(theirs.until),
-                    ready: ours.ready.max(theirs.ready),
-                }));
-            }
-        }
-        for need in needs {
-            let inst = insts[need.at as usize];
-            for slot in &mut held {
-                if slot.is_some_and(|held| held.until <= need.at) {
-                    *slot = None;
-                }
-            }
-            // What nobody waits for is over when it is done.
-            let ready = need.at + need.latency;
-            let until = need.until.unwrap_or(ready.min(n + FAR));
-            let board = self.pinned(inst, need).unwrap_or_else(|| self.choose(&held, &last_used, until, ready, need.at));
-            let slot = &mut held[usize::from(board)];
-            *slot = Some(slot.map_or(Held { until, ready }, |held| Held {
-                until: held.until.max(until),
-                ready: held.ready.max(ready),
-            }));
-            last_used[usize::from(board)] = need.at + 1;
-            let boards = &mut self.boards[index(inst)];
-            if need.is_read {
-                boards.read = Some(board);
-            } else {
-                boards.write = Some(board);
-            }
-        }
-        let leaves = insts.last().is_some_and(|&last| {
-            let effects = self.code.f.inst(last).effects;
-            effects.intersects(Effects::EXIT | Effects::RET) && self.code.f.inst(last).guard.is_none()
-        });
-        let out = &mut self.leaving[block.as_u32() as usize];
-        out.clear();
-        if !leaves {
-            for (board, held) in held.iter().enumerate() {
-                if let Some(held) = held.filter(|held| held.until > n) {
-                    let less = |at: u32| at.saturating_sub(n);
-                    out.push((board as u8, Held { until: less(held.until), ready: less(held.ready) }));
-                }
-            }
-        }
-    }
-
     /// The scoreboard that an instruction keeps, if a `DEPBAR` counts on it.
     fn pinned(&self, inst: Inst, need: &Need) -> Option<u8> {
         let old = &self.original.fields[index(inst)];
@@ -277,8 +326,13 @@ impl Assigner<'_, '_> {
             Some(held) if held.until == until => (0, 0),
             None => (1, last_used[usize::from(board)]),
             Some(held) => {
-                let theirs = if held.until > at { ready.saturating_sub(held.until) } else { 0 };
-                (2 + theirs + held.ready.saturating_sub(until), 0)
+                // How much longer each waits than it would alone.
+                let both = ready.max(held.ready);
+                let more = |until: u32, ready: u32| both.saturating_sub(until) - ready.saturating_sub(until);
+                let delay = more(held.until, held.ready) + more(until, ready);
+                let slow = ready - at >= SLOW && held.ready.saturating_sub(at) >= SLOW;
+                let together = held.until.abs_diff(until) <= TOGETHER;
+                (if slow && together && delay <= SLOW_DELAY { 0 } else { 2 + delay }, 0)
             }
         };
         usable.min_by_key(|&board| (cost(board), board)).unwrap_or(5)

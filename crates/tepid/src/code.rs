@@ -8,7 +8,7 @@ use sassafras_ir::{Effects, Function, Inst, Lane, LaneRef, Operand, RegClass, Ro
 use sassafras_machine::mined::{
     ClassNumber, File, MinedTable, OpcodeFacts, PAIR, PairQuery, Queues, Use, queues,
 };
-use sassafras_machine::dispatch::{Dispatch, ExpectedLatency, dispatch, expected_latency, predicate_settle};
+use sassafras_machine::dispatch::{Dispatch, ExpectedLatency, Pipe, dispatch, expected_latency, predicate_settle};
 use sassafras_machine::{Arch, Category, Hazard};
 
 /// The source registers of an instruction by reuse flag.
@@ -33,6 +33,8 @@ pub struct Op {
     pub switches: bool,
     /// Writes uniform registers sooner than uniform arithmetic reads its sources.
     pub fast_uniform: bool,
+    /// Cycles until its sources may be overwritten, by instructions of fixed latency and by others. For fixed latency only.
+    pub reads: [u8; 2],
     /// Instructions that are waited for in ways of their own.
     pub special: Special,
     class: Option<ClassNumber>,
@@ -185,9 +187,14 @@ fn op(table: Option<&MinedTable>, arch: Arch, text: &str) -> Op {
     Op {
         category,
         decoupled: facts.decoupled,
-        queues: queues(text, category),
+        queues: own_queues(text, category, &dispatch),
         holds: holds(text, facts.decoupled, category),
         dispatch,
+        reads: match category {
+            Some(Category::Tensor) => [7, 2],
+            Some(Category::Fp64) => [1, 3],
+            _ => [1, 2],
+        },
         switches: matches!(text.split('.').next().unwrap_or(text), "BSYNC" | "CALL" | "RET" | "WARPSYNC"),
         fast_uniform: category == Some(Category::UniformLoad) || matches!(text, "UMOV" | "VOTEU"),
         expected: expected_latency(text),
@@ -195,6 +202,14 @@ fn op(table: Option<&MinedTable>, arch: Arch, text: &str) -> Op {
         class: table.and_then(|table| table.number(text)),
         class_64: table.and_then(|table| table.number(&format!("{text}{PAIR}"))),
     }
+}
+
+/// The queues of an opcode. Only what goes through the memory pipe reads its sources in one order: on an H200 a special
+/// function that was issued behind a store was done before the store had read its data.
+fn own_queues(text: &str, category: Option<Category>, dispatch: &Dispatch) -> Queues {
+    let queues = queues(text, category);
+    let memory = dispatch.busy[Pipe::Memory as usize] > 0;
+    Queues { reads: if memory { queues.reads } else { 0 }, ..queues }
 }
 
 /// In compiled code instructions of fixed latency end the warp's turn when they stall for three cycles or more, and all

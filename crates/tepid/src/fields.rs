@@ -13,7 +13,7 @@
 use crate::boards::Boards;
 use crate::code::{Code, Distances, LANES, Special, Touch, index};
 use crate::original::{Depbar, Fields, Original};
-use crate::state::{Exit, Pending, State, Tag, boards, exclude, predicate_place};
+use crate::state::{Exit, Pending, Reading, State, Tag, boards, exclude, predicate_place};
 use fixedbitset::FixedBitSet;
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::{Block, Effects, Inst, Operand, Payload};
@@ -35,6 +35,8 @@ const YIELD_FROM: u8 = 3;
 /// Cycles from uniform arithmetic to a uniform load or move that overwrites a source of it. Mined: never less in compiled code
 /// (sm_90); with one less an H200 computes something else.
 const UNIFORM_READ: u16 = 3;
+/// From these expected cycles on nobody waits for a result only to overwrite a source.
+const SLOW: u16 = 100;
 /// How often a block may be gone through before its waits only grow.
 const FREE_VISITS: u32 = 8;
 
@@ -359,6 +361,11 @@ impl Pass<'_, '_> {
     fn meet(&mut self, inst: Inst, touch: &Touch, guard: Option<Tag>, mask: &mut u8, ready: &mut i32) {
         let queues = self.code.op(inst).queues;
         let overwrites = touch.used_as == Use::Overwrite;
+        if overwrites {
+            let reading = self.state.reading(touch.lane);
+            let varies = self.code.is_guarded(inst, touch);
+            *ready = (*ready).max(if varies { reading.varying } else { reading.fixed });
+        }
         for i in 0..self.state.on(touch.lane).len() {
             let pending = self.state.on(touch.lane)[i];
             if !pending.write && !overwrites {
@@ -366,7 +373,7 @@ impl Pass<'_, '_> {
             }
             // What comes back through the same queue comes when it is its turn.
             let in_turn = pending.write && pending.queue != 0 && pending.queue == queues.returns;
-            if in_turn && (overwrites || touch.addend) || exclude(self.state.current(pending.tag), guard) {
+            if in_turn && (overwrites || touch.addend && pending.guarded) || exclude(self.state.current(pending.tag), guard) {
                 continue;
             }
             if !pending.guarded {
@@ -377,12 +384,22 @@ impl Pass<'_, '_> {
                 };
                 *ready = (*ready).max(pending.issued + i32::from(cycles));
             } else if !self.state.is_over(&pending) {
+                if self.is_slow(&pending, *mask) {
+                    self.reads.insert(index(pending.producer));
+                }
                 match self.board_for(&pending, *mask) {
                     Some(board) => *mask |= board,
                     None => self.reads.insert(index(pending.producer)),
                 }
             }
         }
+    }
+
+    /// Whether only the result of a slow instruction would show that it has read its sources.
+    fn is_slow(&self, pending: &Pending, mask: u8) -> bool {
+        let known = pending.write || self.boards[index(pending.producer)].read.is_some();
+        let slow = self.code.op(pending.producer).expected.write >= SLOW;
+        !known && slow && (pending.own | self.state.cover(pending)) & mask == 0
     }
 
     /// The scoreboard to wait for, as a mask; none when nothing will say when it is over.
@@ -459,6 +476,14 @@ impl Pass<'_, '_> {
                 if plain && (general || uniform) {
                     let pending = new(touch.lane, false, touch.high, true, read.or(write), &self.state);
                     self.state.add(pending);
+                }
+            }
+        }
+        if !op.decoupled {
+            let [fixed, varying] = op.reads.map(|cycles| clock + i32::from(cycles));
+            for touch in code.reads(inst) {
+                if matches!(touch.file, File::General | File::Uniform) && touch.used_as != Use::Guard {
+                    self.state.read(touch.lane, Reading { fixed, varying });
                 }
             }
         }

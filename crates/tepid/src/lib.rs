@@ -4,17 +4,22 @@
 //!
 //! 1. [`code`]: opcodes, lanes and distances looked up once;
 //! 2. [`original`]: what the old control fields say that registers do not show;
-//! 3. orders for blocks;
+//! 3. [`schedule`]: orders for blocks, made by [`policies`] and a search, that compete under the model of [`pipeline`];
 //! 4. [`boards`]: scoreboards; [`fields`]: waits, stalls, yields; [`reuse`]: reuse flags; together [`control`].
 //!
 //! Nothing here is trusted: what comes out is checked by a crate that shares none of this.
 
 pub mod boards;
+pub mod body;
 pub mod code;
 pub mod control;
 pub mod fields;
+pub mod latency;
 pub mod original;
+pub mod pipeline;
+pub mod policies;
 pub mod reuse;
+pub mod schedule;
 mod state;
 
 pub use code::{Code, Sources};

@@ -61,6 +61,17 @@ pub struct Exit {
     pub free: [i32; crate::fields::PIPES],
     /// When everything has settled.
     pub settled: i32,
+    /// By lane: until when sources may still be read.
+    pub reading: Vec<(u16, Reading)>,
+}
+
+/// Until when a lane may still be read by instructions of fixed latency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Instructions of fixed latency may overwrite it from here on.
+    pub fixed: i32,
+    /// Those that take their time may.
+    pub varying: i32,
 }
 
 impl Exit {
@@ -90,6 +101,18 @@ impl Exit {
             *ours = (*ours).max(theirs);
         }
         self.settled = self.settled.max(other.settled);
+        for &(lane, theirs) in &other.reading {
+            match self.reading.iter_mut().find(|(ours, _)| *ours == lane) {
+                Some((_, ours)) => {
+                    *ours = Reading {
+                        fixed: ours.fixed.max(theirs.fixed),
+                        varying: ours.varying.max(theirs.varying),
+                    }
+                }
+                None => self.reading.push((lane, theirs)),
+            }
+        }
+        self.reading.sort_unstable_by_key(|&(lane, _)| lane);
         for (ours, theirs) in self.free.iter_mut().zip(other.free) {
             *ours = (*ours).max(theirs);
         }
@@ -116,6 +139,8 @@ pub struct State {
     pub free: [i32; crate::fields::PIPES],
     /// When everything has settled.
     pub settled: i32,
+    reading: Vec<Reading>,
+    read: Vec<u16>,
     /// How often each predicate has changed in this block: eight of each file.
     pub versions: [u32; 16],
     /// The instruction's number.
@@ -135,6 +160,8 @@ impl State {
             set: [None; BOARDS],
             free: [0; crate::fields::PIPES],
             settled: 0,
+            reading: vec![Reading::default(); lanes],
+            read: Vec::new(),
             versions: [0; 16],
             number: 0,
         }
@@ -144,6 +171,10 @@ impl State {
     pub fn enter(&mut self, entry: &Exit) {
         self.clear();
         (self.set, self.free, self.settled) = (entry.set, entry.free, entry.settled);
+        for &(lane, reading) in &entry.reading {
+            self.reading[usize::from(lane)] = reading;
+            self.read.push(lane);
+        }
         for &pending in &entry.pending {
             self.touched.push(pending.lane);
             self.lanes[usize::from(pending.lane)].push(pending);
@@ -155,6 +186,9 @@ impl State {
         for lane in self.touched.drain(..) {
             self.lanes[usize::from(lane)].clear();
         }
+        for lane in self.read.drain(..) {
+            self.reading[usize::from(lane)] = Reading::default();
+        }
         self.waited = [0; BOARDS];
         self.passed = [[0; QUEUES]; 2];
         self.setters = [[[0; BOARDS]; QUEUES]; 2];
@@ -165,6 +199,19 @@ impl State {
         self.settled = 0;
         self.versions = [0; 16];
         self.number = 0;
+    }
+
+    /// A lane is read by an instruction of fixed latency.
+    pub fn read(&mut self, lane: u16, until: Reading) {
+        let reading = &mut self.reading[usize::from(lane)];
+        reading.fixed = reading.fixed.max(until.fixed);
+        reading.varying = reading.varying.max(until.varying);
+        self.read.push(lane);
+    }
+
+    /// Until when a lane may still be read.
+    pub fn reading(&self, lane: u16) -> Reading {
+        self.reading[usize::from(lane)]
     }
 
     /// What was ever under way on a lane.
@@ -285,7 +332,21 @@ impl State {
             set: self.set.map(|at| at.map(|at| at - clock).filter(|&at| at > -HORIZON)),
             free: self.free.map(|at| (at - clock).max(0)),
             settled: (self.settled - clock).max(0),
+            reading: self.still_reading(clock),
         }
+    }
+}
+
+impl State {
+    fn still_reading(&mut self, clock: i32) -> Vec<(u16, Reading)> {
+        self.read.sort_unstable();
+        self.read.dedup();
+        let left = |lane: &u16| {
+            let Reading { fixed, varying } = self.reading[usize::from(*lane)];
+            let left = Reading { fixed: (fixed - clock).max(0), varying: (varying - clock).max(0) };
+            (left != Reading::default()).then_some((*lane, left))
+        };
+        self.read.iter().filter_map(left).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::input::{Binary, Input, Selection, Text};
 use crate::knobs::{KnobArguments, unknown_latency};
 use crate::output;
-use crate::reschedule::{self, Control, Job, Outcome};
+use crate::reschedule::{self, Control, Job, Order, Outcome};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use rayon::prelude::*;
@@ -13,6 +13,7 @@ use sassafras_cubin::Capsules;
 use sassafras_ir::text::print;
 use sassafras_list::Direction;
 use sassafras_passes::{Choice, Figures, FunctionReport, Options, schedule_function};
+use sassafras_tepid::schedule::{Policy, Settings};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -34,9 +35,9 @@ pub struct Arguments {
     /// Write the result here; `-` is standard output, which then gets nothing else
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// How to order
-    #[arg(long, value_enum, default_value = "critical-path")]
-    strategy: StrategyArgument,
+    /// How to order [default: tepid for binaries, critical-path for the text IR]
+    #[arg(long, value_enum)]
+    strategy: Option<StrategyArgument>,
     /// The seed of `--strategy shuffle`
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -73,7 +74,7 @@ Examples:
   sassafras schedule k.sir --trace --kernel saxpy
   sassafras schedule libkernels.so --strategy shuffle --seed 7 --arch sm_90 -o shuffled.so";
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum StrategyArgument {
     /// The longest path first
     CriticalPath,
@@ -81,6 +82,29 @@ enum StrategyArgument {
     Original,
     /// A random legal order
     Shuffle,
+    /// For binaries: on a model of the machine; a block stays as it came unless another order is clearly better
+    Tepid,
+    /// For binaries: the longest path first, whatever the model says
+    Height,
+    /// For binaries: operands at hand first, whatever the model says
+    Reuse,
+    /// For binaries: global loads first, whatever the model says
+    EarlyLoads,
+}
+
+impl StrategyArgument {
+    const fn policy(self) -> Option<Policy> {
+        match self {
+            StrategyArgument::Height => Some(Policy::Height),
+            StrategyArgument::Reuse => Some(Policy::Reuse),
+            StrategyArgument::EarlyLoads => Some(Policy::EarlyLoads),
+            _ => None,
+        }
+    }
+
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -106,7 +130,7 @@ struct Report<'a> {
 struct BinaryReport<'a> {
     schema: u32,
     input: &'a str,
-    strategy: &'static str,
+    strategy: String,
     kernels: &'a [Outcome],
 }
 
@@ -117,9 +141,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let knobs = arguments.knobs.load(&["deps"])?;
     let options = Options {
         strategy: match arguments.strategy {
-            StrategyArgument::CriticalPath => Choice::CriticalPath,
-            StrategyArgument::Original => Choice::Original,
-            StrategyArgument::Shuffle => Choice::Shuffle { seed: arguments.seed },
+            Some(StrategyArgument::Original) => Choice::Original,
+            Some(StrategyArgument::Shuffle) => Choice::Shuffle { seed: arguments.seed },
+            _ => Choice::CriticalPath,
         },
         latency: arguments.latency.into(),
         unknown_latency: unknown_latency(&knobs)?,
@@ -142,6 +166,9 @@ fn to_stdout(arguments: &Arguments) -> bool {
 }
 
 fn text(arguments: &Arguments, options: &Options, mut input: Text) -> Result<()> {
+    if let Some(strategy) = arguments.strategy.filter(|s| *s == StrategyArgument::Tepid || s.policy().is_some()) {
+        bail!("{}: `--strategy {}` is for binaries", input.name, strategy.name());
+    }
     input.check(&arguments.selection)?;
     let selection = &arguments.selection;
     // All results first: of several errors the one reported is the first in the file, not the first in time.
@@ -174,18 +201,24 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary) -> Result<()
     if arguments.trace {
         bail!("{}: `--trace` is for the text IR", input.name);
     }
-    let control = arguments.control.unwrap_or(match options.strategy {
-        Choice::Original => Control::Keep,
-        _ => Control::Rebuild,
+    let strategy = arguments.strategy.unwrap_or(StrategyArgument::Tepid);
+    let order = match strategy {
+        StrategyArgument::Original => Order::Original,
+        StrategyArgument::Shuffle | StrategyArgument::CriticalPath => Order::List(*options),
+        _ => Order::Tepid(Settings { policy: strategy.policy(), ..Settings::default() }),
+    };
+    let control = arguments.control.unwrap_or(match order {
+        Order::Original => Control::Keep,
+        Order::List(_) | Order::Tepid(_) => Control::Rebuild,
     });
-    if control == Control::Keep && options.strategy != Choice::Original {
+    if control == Control::Keep && !matches!(order, Order::Original) {
         bail!("{}: control fields belong to an order: `--control keep` needs `--strategy original`", input.name);
     }
     let selection = &arguments.selection;
     let capsules = if arguments.keep_capsules { Capsules::Keep } else { Capsules::Refuse };
     // A name that is not there is an error before any work is done.
     input.visit(&input.container()?, selection, |_| Ok(()))?;
-    let job = Job { options: *options, control, capsules };
+    let job = Job { order, control, capsules };
     let done = reschedule::file(&input.name, &input.bytes, selection, &job)?;
     if let Some(path) = &arguments.output {
         output::write_file(path, &done.bytes)?;
@@ -197,17 +230,17 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary) -> Result<()
         return output::print_json(&BinaryReport {
             schema: 1,
             input: &input.name,
-            strategy: options.strategy.name(),
+            strategy: strategy.name(),
             kernels: &done.outcomes,
         });
     }
-    output::print(&outcomes(&input.name, options, &done.outcomes)?)
+    output::print(&outcomes(&input.name, &strategy.name(), &done.outcomes)?)
 }
 
-fn outcomes(name: &str, options: &Options, outcomes: &[Outcome]) -> Result<String> {
+fn outcomes(name: &str, strategy: &str, outcomes: &[Outcome]) -> Result<String> {
     let bold = anstyle::Style::new().bold();
     let mut out = String::new();
-    writeln!(out, "{bold}{name}{bold:#}, strategy {}\n", options.strategy.name())?;
+    writeln!(out, "{bold}{name}{bold:#}, strategy {strategy}\n")?;
     let heading = ["kernel", "arch", "insts", "moved", ""];
     let mut table = output::table(&heading, &[2, 3]);
     for outcome in outcomes {

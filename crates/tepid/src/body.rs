@@ -1,0 +1,171 @@
+//! Goal: a block prepared for scheduling: its dependence graph, and what each instruction takes of the machine.
+
+use crate::code::{Code, Sources};
+use crate::latency::Mined;
+use crate::reuse::Kept;
+use sassafras_deps::paths::Paths;
+use sassafras_deps::{BuildOptions, Graph, Node, build};
+use sassafras_ir::{Block, Function, Inst, MemAccess, RegClass, Space};
+use sassafras_list::{Demand, Resources, Unit};
+use sassafras_machine::dispatch::Pipe;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// A block to schedule.
+pub struct Body {
+    /// The block.
+    pub block: Block,
+    /// Its instructions as they came: the nodes of the graph.
+    pub insts: Vec<Inst>,
+    /// The dependences; with those of the next iteration when the block is a loop of its own.
+    pub graph: Graph,
+    /// Depths and heights.
+    pub paths: Paths,
+    /// Pipes, for the list engine.
+    pub resources: Resources,
+    /// By node.
+    pub nodes: Vec<NodeFacts>,
+    /// Whether the block is a loop of its own.
+    pub is_loop: bool,
+}
+
+/// What an instruction takes of the machine.
+#[derive(Clone, Debug)]
+pub struct NodeFacts {
+    /// Pipes, each with the cycles that it takes.
+    pub pipes: SmallVec<[(Pipe, u16); 2]>,
+    /// Source registers by reuse flag; none for instructions that read them elsewhere.
+    pub sources: Sources,
+    /// General registers read at issue, in even and odd banks.
+    pub banks: [u8; 2],
+    /// Global accesses of one group touch neighbouring bytes.
+    pub line: Option<u16>,
+    /// A load from global memory.
+    pub is_load: bool,
+    /// May keep a value at hand: not when the warp yields.
+    pub writes: SmallVec<[sassafras_ir::Span; 2]>,
+}
+
+/// Bytes that one access of a warp may share with the next.
+const LINE: i64 = 32;
+
+impl Body {
+    /// Prepares a block.
+    pub fn new(code: &Code<'_>, model: &Mined<'_, '_>, block: Block, is_loop: bool) -> Body {
+        let f = code.f;
+        let insts = f.block_insts(block).to_vec();
+        let graph = build(f, &insts, model, BuildOptions { carried: is_loop });
+        let paths = Paths::new(&graph);
+        let lines = lines(f, &insts);
+        let nodes: Vec<NodeFacts> =
+            insts.iter().zip(lines).map(|(&inst, line)| NodeFacts::new(code, inst, line)).collect();
+        let resources = resources(&nodes);
+        Body { block, insts, graph, paths, resources, nodes, is_loop }
+    }
+
+    /// The nodes in the order they came.
+    pub fn original(&self) -> Vec<Node> {
+        self.graph.insts().collect()
+    }
+
+    /// By position in an order: how many registers are read from each bank, those at hand not counted.
+    pub fn fetches(&self, order: &[Node]) -> Vec<[u8; 2]> {
+        let mut kept = Kept::default();
+        order
+            .iter()
+            .enumerate()
+            .map(|(at, node)| {
+                let facts = &self.nodes[node.index()];
+                let mut banks = facts.banks;
+                for (place, source) in facts.sources.iter().enumerate() {
+                    let Some(span) = source else { continue };
+                    if kept.read(place, *span, at).is_some() {
+                        let bank = &mut banks[span.first().index() as usize % 2];
+                        *bank = bank.saturating_sub(1);
+                    }
+                }
+                facts.writes.iter().for_each(|&span| kept.overwrite(span));
+                banks
+            })
+            .collect()
+    }
+}
+
+impl NodeFacts {
+    fn new(code: &Code<'_>, inst: Inst, line: Option<u16>) -> NodeFacts {
+        let f = code.f;
+        let op = code.op(inst);
+        // Wide accesses keep the memory pipe for as many cycles as narrow ones of the same bytes.
+        let width = f.accesses(inst).filter_map(|(access, _)| access.width).max().unwrap_or(4);
+        let factor = |pipe| if pipe == Pipe::Memory { width.div_ceil(4).clamp(1, 4) as u16 } else { 1 };
+        let sources = if op.decoupled { Sources::default() } else { code.sources(inst) };
+        let mut banks = [0; 2];
+        for span in sources.iter().flatten() {
+            span.lanes().for_each(|lane| banks[lane.index() as usize % 2] += 1);
+        }
+        let general = f.defs(inst).iter().filter_map(|def| def.span()).filter(|span| span.class() == RegClass::Gpr);
+        NodeFacts {
+            pipes: op.dispatch.pipes().map(|(pipe, cycles)| (pipe, u16::from(cycles) * factor(pipe))).collect(),
+            sources,
+            banks,
+            line,
+            is_load: f.accesses(inst).any(|(access, write)| !write && is_global(access)) && !f.defs(inst).is_empty(),
+            writes: general.collect(),
+        }
+    }
+}
+
+fn is_global(access: &MemAccess) -> bool {
+    matches!(access.space, Space::Global | Space::Generic)
+}
+
+/// Groups of global accesses of one direction through one address register with one value, whose bytes lie close together.
+fn lines(f: &Function, insts: &[Inst]) -> Vec<Option<u16>> {
+    let mut versions: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut groups: FxHashMap<(bool, u32, u32), Vec<(i64, usize)>> = FxHashMap::default();
+    for (at, &inst) in insts.iter().enumerate() {
+        for (access, write) in f.accesses(inst).filter(|(access, _)| is_global(access)) {
+            if let Some(base) = access.base {
+                let lane = base.first().bits();
+                let version = versions.get(&lane).copied().unwrap_or(0);
+                groups.entry((write, lane, version)).or_default().push((access.offset, at));
+            }
+        }
+        f.for_each_write(inst, |lane| *versions.entry(lane.lane.bits()).or_default() += 1);
+    }
+    let mut lines = vec![None; insts.len()];
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    groups.sort_unstable_by_key(|&(key, _)| key);
+    let mut number = 0;
+    for (_, mut accesses) in groups {
+        accesses.sort_unstable();
+        for run in accesses.chunk_by(|a, b| b.0 - a.0 < LINE) {
+            if run.len() > 1 {
+                run.iter().for_each(|&(_, at)| lines[at] = Some(number));
+                number += 1;
+            }
+        }
+    }
+    lines
+}
+
+fn resources(nodes: &[NodeFacts]) -> Resources {
+    let units = Pipe::ALL.iter().map(|pipe| Unit { name: pipe.name().to_owned(), copies: 1 }).collect();
+    let mut demands: Vec<Demand> = Vec::new();
+    let class_of = nodes
+        .iter()
+        .map(|node| {
+            let units = node.pipes.iter().map(|&(pipe, cycles)| (pipe as u16, cycles)).collect();
+            let demand = Demand { units };
+            let at = demands.iter().position(|d| *d == demand).unwrap_or_else(|| {
+                demands.push(demand);
+                demands.len() - 1
+            });
+            at as u16
+        })
+        .collect();
+    if demands.is_empty() {
+        demands.push(Demand::default());
+    }
+    Resources::new(1, units, demands, class_of).expect("classes made from the demands above")
+}
