@@ -18,10 +18,10 @@ use sassafras_cubin::{
 use sassafras_ir::{Block, Effects};
 use sassafras_machine::Arch;
 use sassafras_passes::{Options, schedule_function};
-use sassafras_tepid::schedule::Settings;
-use sassafras_tepid as tepid;
 use sassafras_sass::Lifted;
 use sassafras_sass::program::{Program, Relative, Routine};
+use sassafras_tepid as tepid;
+use sassafras_tepid::schedule::Settings;
 use sassafras_verify::against;
 use sassafras_verify::hazards::{self, Rules};
 use serde::Serialize;
@@ -87,12 +87,7 @@ pub struct Rescheduled {
 ///
 /// # Errors
 /// When an image cannot be read, or when the result does not verify: a defect, and nothing to write.
-pub fn file(
-    name: &str,
-    bytes: &[u8],
-    selection: &Selection,
-    job: &Job,
-) -> Result<Rescheduled> {
+pub fn file(name: &str, bytes: &[u8], selection: &Selection, job: &Job) -> Result<Rescheduled> {
     let original = Container::parse(bytes).with_context(|| name.to_owned())?;
     let images: Vec<usize> = {
         let wanted =
@@ -106,8 +101,8 @@ pub fn file(
         .map(|&index| {
             let image = &original.images()[index];
             let bytes = original.bytes(image).with_context(|| format!("{name}: {}", image.location))?;
-            let done = cubin(&bytes, image, selection, job)
-                .with_context(|| format!("{name}: {}", image.location));
+            let done =
+                cubin(&bytes, image, selection, job).with_context(|| format!("{name}: {}", image.location));
             progress.step();
             done
         })
@@ -140,12 +135,7 @@ pub fn file(
 }
 
 /// Reschedules the wanted kernels of one cubin.
-fn cubin(
-    bytes: &[u8],
-    image: &Image,
-    selection: &Selection,
-    job: &Job,
-) -> Result<(Vec<u8>, Vec<Outcome>)> {
+fn cubin(bytes: &[u8], image: &Image, selection: &Selection, job: &Job) -> Result<(Vec<u8>, Vec<Outcome>)> {
     let cubin = Cubin::parse(bytes)?;
     let sections: Vec<&Code<'_>> = cubin.code().iter().filter(|code| wanted(code, selection)).collect();
     let slot = cubin.sm().slot_bytes().unwrap_or(8);
@@ -214,12 +204,7 @@ fn in_the_way(refusal: &Refusal) -> String {
 }
 
 /// The new order of one section, or why there is none.
-fn plan(
-    cubin: &Cubin<'_>,
-    code: &Code<'_>,
-    selection: &Selection,
-    job: &Job,
-) -> Result<CodeEdit, String> {
+fn plan(cubin: &Cubin<'_>, code: &Code<'_>, selection: &Selection, job: &Job) -> Result<CodeEdit, String> {
     if matches!(job.order, Order::Original) && job.control == Control::Keep {
         return Ok(CodeEdit::unchanged(code));
     }
@@ -300,8 +285,13 @@ const SCHEDULERS: usize = 4;
 const MODELLED_WARPS: usize = 8;
 
 /// New control fields for the instructions of a routine. If there are none for the new order, the one that came is restored.
-fn fields(routine: &mut Routine, original: &tepid::Original, arch: Arch) -> Result<Vec<tepid::Fields>, String> {
-    let made = tepid::rebuild(&tepid::Code::new(&routine.lifted.function, &routine.lifted.sources, arch), original);
+fn fields(
+    routine: &mut Routine,
+    original: &tepid::Original,
+    arch: Arch,
+) -> Result<Vec<tepid::Fields>, String> {
+    let made =
+        tepid::rebuild(&tepid::Code::new(&routine.lifted.function, &routine.lifted.sources, arch), original);
     if let Ok(fields) = made {
         return Ok(fields);
     }
@@ -311,7 +301,8 @@ fn fields(routine: &mut Routine, original: &tepid::Original, arch: Arch) -> Resu
         old.sort_unstable();
         f.reorder(block, &old);
     }
-    tepid::rebuild(&tepid::Code::new(f, &routine.lifted.sources, arch), original).map_err(|error| error.to_string())
+    tepid::rebuild(&tepid::Code::new(f, &routine.lifted.sources, arch), original)
+        .map_err(|error| error.to_string())
 }
 
 /// Gives the instructions of a routine new control fields, as they stand.

@@ -46,8 +46,10 @@ names! {
 /// How an instruction is dispatched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dispatch {
-    /// By pipe: cycles until the next instruction of the warp may go there; 0 where it does not go itself.
+    /// By pipe: cycles until the next instruction of the warp may go there; 0 where nothing is held up.
     pub busy: [u8; Pipe::ALL.len()],
+    /// By pipe: whether it goes there itself.
+    pub needs: [bool; Pipe::ALL.len()],
     /// Least stall, whatever follows.
     pub least: u8,
     /// Cycles until the warp's turn may go to other threads of it.
@@ -56,14 +58,23 @@ pub struct Dispatch {
 
 impl Default for Dispatch {
     fn default() -> Dispatch {
-        Dispatch { busy: [0; Pipe::ALL.len()], least: 1, settle: 32 }
+        Dispatch { busy: [0; Pipe::ALL.len()], needs: [false; Pipe::ALL.len()], least: 1, settle: 32 }
     }
 }
 
 impl Dispatch {
-    /// The pipes it goes through, each with the cycles that it takes.
+    /// The pipes that it must wait for.
+    pub fn needed(&self) -> impl Iterator<Item = Pipe> {
+        Pipe::ALL.iter().zip(self.needs).filter(|&(_, needs)| needs).map(|(&pipe, _)| pipe)
+    }
+
+    /// The pipes it holds up, each with the cycles.
     pub fn pipes(&self) -> impl Iterator<Item = (Pipe, u8)> {
-        Pipe::ALL.iter().zip(self.busy).filter(|&(_, cycles)| cycles > 0).map(|(&pipe, cycles)| (pipe, cycles))
+        Pipe::ALL
+            .iter()
+            .zip(self.busy)
+            .filter(|&(_, cycles)| cycles > 0)
+            .map(|(&pipe, cycles)| (pipe, cycles))
     }
 }
 
@@ -132,8 +143,10 @@ static DISPATCH: LazyLock<HashMap<String, Vec<DispatchRow>>> = LazyLock::new(|| 
     for row in rows.expect("checked by the tests").into_iter().map(|row| row.value) {
         let mut dispatch = Dispatch { least: row.least, settle: row.settle, ..Dispatch::default() };
         for part in row.pipes.split_whitespace() {
-            let (pipe, cycles) = part.split_once(':').expect("checked by the tests");
+            let at = part.find([':', '>']).expect("checked by the tests");
+            let (pipe, cycles) = (&part[..at], &part[at + 1..]);
             let pipe: Pipe = pipe.parse().expect("checked by the tests");
+            dispatch.needs[pipe as usize] = part[at..].starts_with(':');
             dispatch.busy[pipe as usize] = cycles.parse().expect("checked by the tests");
         }
         out.entry(row.name).or_default().push(DispatchRow { tables: row.tables, dispatch });

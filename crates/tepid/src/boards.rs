@@ -63,7 +63,7 @@ const LOOK_BLOCKS: usize = 8;
 /// Slow instructions share a scoreboard, so that quick ones find another, when that delays nobody by more than this.
 const SLOW: u32 = 100;
 const SLOW_DELAY: u32 = 16;
-const TOGETHER: u32 = 16;
+const TOGETHER: u32 = 8;
 /// Where someone waits who was not found.
 const FAR: u32 = 200;
 
@@ -94,10 +94,11 @@ struct Leaving {
     left: u32,
 }
 
-/// A scoreboard in use: who waits for it next, and when the last result is expected.
+/// A scoreboard in use: who waits for it first and last, and when the last result is expected.
 #[derive(Clone, Copy, Debug)]
 struct Held {
-    until: u32,
+    first: u32,
+    last: u32,
     ready: u32,
 }
 
@@ -139,8 +140,9 @@ impl Assigner<'_, '_> {
         let mut out = Vec::new();
         let hold = |held: &mut [Option<Held>; 6], board: u8, until: u32, ready: u32| {
             let slot = &mut held[usize::from(board)];
-            *slot = Some(slot.map_or(Held { until, ready }, |held| Held {
-                until: held.until.max(until),
+            *slot = Some(slot.map_or(Held { first: until, last: until, ready }, |held| Held {
+                first: held.first.min(until),
+                last: held.last.max(until),
                 ready: held.ready.max(ready),
             }));
         };
@@ -156,8 +158,11 @@ impl Assigner<'_, '_> {
         let mut last_used = [0u32; 6];
         for need in self.needs(&window, reads) {
             for slot in &mut held {
-                if slot.is_some_and(|held| held.until <= need.at) {
-                    *slot = None;
+                match slot {
+                    Some(held) if held.last <= need.at => *slot = None,
+                    // Who waited first waited for all that had been set.
+                    Some(held) if held.first <= need.at => held.first = held.last,
+                    _ => {}
                 }
             }
             // What nobody waits for is over when it is done.
@@ -185,11 +190,11 @@ impl Assigner<'_, '_> {
     fn window(&mut self, cfg: &Cfg, block: Block, entering: &[Leaving], reads: &mut FixedBitSet) -> Window {
         let code = self.code;
         let block_insts = code.f.block_insts(block);
-        let insts: Vec<Inst> = entering.iter().map(|entered| entered.inst).chain(block_insts.iter().copied()).collect();
+        let insts: Vec<Inst> =
+            entering.iter().map(|entered| entered.inst).chain(block_insts.iter().copied()).collect();
         let n = insts.len();
         let entered = entering.len() as u32;
-        let mut window =
-            Window { insts, write_until: vec![NOBODY; n], read_until: vec![NOBODY; n], entered };
+        let mut window = Window { insts, write_until: vec![NOBODY; n], read_until: vec![NOBODY; n], entered };
         for at in 0..n {
             let inst = window.insts[at];
             if at as u32 >= entered {
@@ -198,7 +203,8 @@ impl Assigner<'_, '_> {
             self.enter(inst, at as u32, at as u32 >= entered);
         }
         // Who waits behind the block: the block itself when it is a loop, else what follows, nearest first.
-        let mut ahead: VecDeque<(Block, u32)> = cfg.succs(block).iter().map(|&succ| (succ, n as u32)).collect();
+        let mut ahead: VecDeque<(Block, u32)> =
+            cfg.succs(block).iter().map(|&succ| (succ, n as u32)).collect();
         if cfg.succs(block).contains(&block) {
             ahead = VecDeque::from([(block, n as u32)]);
         }
@@ -276,6 +282,11 @@ impl Assigner<'_, '_> {
                 }
             }
             for &reader in self.readers.get(usize::from(touch.lane)).into_iter().flatten() {
+                // What reads through the same queue overwrites when its turn has come.
+                let in_order = code.op(window.insts[reader as usize]).queues.reads;
+                if in_order != 0 && in_order == queues.reads {
+                    continue;
+                }
                 // A result that was waited for shows that the sources had been read.
                 if reader < at && window.write_until[reader as usize] > at {
                     let until = &mut window.read_until[reader as usize];
@@ -323,15 +334,16 @@ impl Assigner<'_, '_> {
     fn choose(&self, held: &[Option<Held>; 6], last_used: &[u32; 6], until: u32, ready: u32, at: u32) -> u8 {
         let usable = (0..6u8).filter(|board| self.original.pinned >> board & 1 == 0);
         let cost = |board: u8| match held[usize::from(board)] {
-            Some(held) if held.until == until => (0, 0),
+            Some(held) if held.first == until && held.last == until => (0, 0),
             None => (1, last_used[usize::from(board)]),
             Some(held) => {
                 // How much longer each waits than it would alone.
                 let both = ready.max(held.ready);
                 let more = |until: u32, ready: u32| both.saturating_sub(until) - ready.saturating_sub(until);
-                let delay = more(held.until, held.ready) + more(until, ready);
+                let delay = more(held.first, held.ready) + more(until, ready);
                 let slow = ready - at >= SLOW && held.ready.saturating_sub(at) >= SLOW;
-                let together = held.until.abs_diff(until) <= TOGETHER;
+                let together =
+                    held.first.abs_diff(until) <= TOGETHER && held.last.abs_diff(until) <= TOGETHER;
                 (if slow && together && delay <= SLOW_DELAY { 0 } else { 2 + delay }, 0)
             }
         };

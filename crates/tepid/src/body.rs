@@ -3,12 +3,12 @@
 use crate::code::{Code, Sources};
 use crate::latency::Mined;
 use crate::reuse::Kept;
+use rustc_hash::FxHashMap;
 use sassafras_deps::paths::Paths;
 use sassafras_deps::{BuildOptions, Graph, Node, build};
 use sassafras_ir::{Block, Function, Inst, MemAccess, RegClass, Space};
 use sassafras_list::{Demand, Resources, Unit};
 use sassafras_machine::dispatch::Pipe;
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// A block to schedule.
@@ -103,13 +103,19 @@ impl NodeFacts {
         for span in sources.iter().flatten() {
             span.lanes().for_each(|lane| banks[lane.index() as usize % 2] += 1);
         }
-        let general = f.defs(inst).iter().filter_map(|def| def.span()).filter(|span| span.class() == RegClass::Gpr);
+        let general =
+            f.defs(inst).iter().filter_map(|def| def.span()).filter(|span| span.class() == RegClass::Gpr);
         NodeFacts {
-            pipes: op.dispatch.pipes().map(|(pipe, cycles)| (pipe, u16::from(cycles) * factor(pipe))).collect(),
+            pipes: op
+                .dispatch
+                .pipes()
+                .map(|(pipe, cycles)| (pipe, u16::from(cycles) * factor(pipe)))
+                .collect(),
             sources,
             banks,
             line,
-            is_load: f.accesses(inst).any(|(access, write)| !write && is_global(access)) && !f.defs(inst).is_empty(),
+            is_load: f.accesses(inst).any(|(access, write)| !write && is_global(access))
+                && !f.defs(inst).is_empty(),
             writes: general.collect(),
         }
     }

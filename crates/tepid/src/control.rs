@@ -7,7 +7,7 @@ use crate::boards;
 use crate::code::Code;
 use crate::fields::{self, Unsolvable};
 use crate::original::{Fields, Original};
-use crate::reuse;
+use crate::{reuse, yields};
 use fixedbitset::FixedBitSet;
 use sassafras_ir::cfg::Cfg;
 
@@ -24,7 +24,9 @@ pub fn rebuild(code: &Code<'_>, original: &Original) -> Result<Vec<Fields>, Unso
         let mut fields = fields::assign(code, original, &cfg, &boards, &mut reads)?;
         if reads.count_ones(..) == asked {
             for block in code.f.blocks() {
-                reuse::assign(code, code.f.block_insts(block), &mut fields);
+                let insts = code.f.block_insts(block);
+                yields::assign(code, insts, &mut fields);
+                reuse::assign(code, insts, &mut fields);
             }
             return Ok(fields);
         }

@@ -1,4 +1,4 @@
-//! Goal: waits, stalls and yields for the instructions as they stand, with scoreboards assigned.
+//! Goal: waits and stalls for the instructions as they stand, with scoreboards assigned.
 //!
 //! One forward data flow over the blocks. Every instruction waits for the scoreboards of what it touches and has not been
 //! waited for on every path to it: the last place where that is safe, and nothing is waited for twice. Every result of
@@ -17,20 +17,16 @@ use crate::state::{Exit, Pending, Reading, State, Tag, boards, exclude, predicat
 use fixedbitset::FixedBitSet;
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::{Block, Effects, Inst, Operand, Payload};
-use sassafras_machine::mined::{File, Use};
-use sassafras_machine::constants;
 use sassafras_machine::Category;
+use sassafras_machine::constants;
 use sassafras_machine::dispatch::Pipe;
+use sassafras_machine::mined::{File, Use};
 use thiserror::Error;
 
 /// How many pipes there are.
 pub const PIPES: usize = Pipe::ALL.len();
 
 const MAX_STALL: u8 = 15;
-/// Longest stall without yielding.
-const MAX_HOLDING: u8 = 11;
-/// From this stall on instructions of fixed latency must end the warp's turn.
-const YIELD_FROM: u8 = 3;
 
 /// Cycles from uniform arithmetic to a uniform load or move that overwrites a source of it. Mined: never less in compiled code
 /// (sm_90); with one less an H200 computes something else.
@@ -51,7 +47,7 @@ pub enum Unsolvable {
     Unsettled,
 }
 
-/// Waits, stalls and yields for every instruction. Instructions whose sources are overwritten with nothing to wait for are
+/// Waits and stalls for every instruction. Instructions whose sources are overwritten with nothing to wait for are
 /// added to `reads`: they need a read scoreboard, and the fields do not count.
 pub fn assign(
     code: &Code<'_>,
@@ -121,7 +117,8 @@ impl Edges {
     }
 
     fn merged(&self, block: Block) -> Exit {
-        let mut states = self.entering[block.as_u32() as usize].iter().filter_map(|(_, state)| state.as_ref());
+        let mut states =
+            self.entering[block.as_u32() as usize].iter().filter_map(|(_, state)| state.as_ref());
         let Some(mut merged) = states.next().cloned() else { return Exit::default() };
         states.for_each(|state| merged.merge(state));
         merged
@@ -139,7 +136,6 @@ fn callee(code: &Code<'_>, inst: Inst) -> Option<Block> {
         _ => None,
     })
 }
-
 
 struct Pass<'a, 'f> {
     code: &'a Code<'f>,
@@ -217,16 +213,12 @@ impl Pass<'_, '_> {
                         self.push_back(&insts[..i], stall)?;
                         continue 'restart;
                     }
-                    let yields = self.yields(before, stall as u8);
-                    let fields = &mut self.fields[index(before)];
-                    (fields.stall, fields.yields) = (stall as u8, yields);
+                    self.fields[index(before)].stall = stall as u8;
                 }
                 clock = ready;
                 self.issue(inst, clock);
                 let least = self.code.op(inst).dispatch.least.max(self.floors[index(inst)]).min(MAX_STALL);
-                let yields = self.yields(inst, least);
-                let fields = &mut self.fields[index(inst)];
-                (fields.stall, fields.yields) = (least, yields);
+                self.fields[index(inst)].stall = least;
                 clock += i32::from(least);
                 before = Some(inst);
                 if self.code.f.inst(inst).effects.contains(Effects::CALL) {
@@ -248,11 +240,6 @@ impl Pass<'_, '_> {
             }
             return Ok(again);
         }
-    }
-
-    /// Whether an instruction ends the warp's turn.
-    fn yields(&self, inst: Inst, stall: u8) -> bool {
-        stall > MAX_HOLDING || stall >= YIELD_FROM && !self.code.op(inst).holds
     }
 
     /// How many cycles too soon an instruction comes right behind a state.
@@ -345,14 +332,15 @@ impl Pass<'_, '_> {
         }
         self.fields[index(inst)].wait = mask;
         let op = code.op(inst);
-        let pipes = op.dispatch.pipes().map(|(pipe, _)| self.state.free[pipe as usize]).max();
+        let pipes = op.dispatch.needed().map(|pipe| self.state.free[pipe as usize]).max();
         let settled = if op.switches { self.state.settled } else { clock };
         ready.max(pipes.unwrap_or(clock)).max(settled)
     }
 
     fn guard(&self, inst: Inst) -> Option<Tag> {
         let guard = self.code.f.inst(inst).guard?;
-        let touch = self.code.reads(inst).iter().find(|touch| matches!(touch.used_as, Use::Guard | Use::Branch))?;
+        let touch =
+            self.code.reads(inst).iter().find(|touch| matches!(touch.used_as, Use::Guard | Use::Branch))?;
         let predicate = predicate_place(touch)?;
         Some(Tag { predicate, negated: guard.negated, version: self.state.versions[usize::from(predicate)] })
     }
@@ -371,9 +359,12 @@ impl Pass<'_, '_> {
             if !pending.write && !overwrites {
                 continue;
             }
-            // What comes back through the same queue comes when it is its turn.
-            let in_turn = pending.write && pending.queue != 0 && pending.queue == queues.returns;
-            if in_turn && (overwrites || touch.addend && pending.guarded) || exclude(self.state.current(pending.tag), guard) {
+            // What reads, or comes back, through the same queue does so when it is its turn.
+            let queue = if pending.write { queues.returns } else { queues.reads };
+            let in_turn = pending.queue != 0 && pending.queue == queue;
+            if in_turn && (overwrites || touch.addend && pending.guarded)
+                || exclude(self.state.current(pending.tag), guard)
+            {
                 continue;
             }
             if !pending.guarded {
@@ -446,20 +437,22 @@ impl Pass<'_, '_> {
         let mask = |board: Option<u8>| board.map_or(0, |board| 1 << board);
         let result = write.or(read);
         let number = self.state.number;
-        let new = |lane: u16, is_write: bool, high: bool, guarded: bool, board: Option<u8>, state: &State| Pending {
-            lane,
-            producer: inst,
-            write: is_write,
-            high,
-            guarded,
-            board: board.unwrap_or(7),
-            own: if is_write { mask(board) } else { mask(read) | mask(write) },
-            cover: 0,
-            queue: if is_write { op.queues.returns } else { op.queues.reads },
-            issued: clock,
-            number,
-            count: state.sets(board),
-            tag,
+        let new = |lane: u16, is_write: bool, high: bool, guarded: bool, board: Option<u8>, state: &State| {
+            Pending {
+                lane,
+                producer: inst,
+                write: is_write,
+                high,
+                guarded,
+                board: board.unwrap_or(7),
+                own: if is_write { mask(board) } else { mask(read) | mask(write) },
+                cover: 0,
+                queue: if is_write { op.queues.returns } else { op.queues.reads },
+                issued: clock,
+                number,
+                count: state.sets(board),
+                tag,
+            }
         };
         for touch in code.writes(inst) {
             let guarded = code.is_guarded(inst, touch);

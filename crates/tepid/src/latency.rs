@@ -106,7 +106,8 @@ impl LatencyModel for Mined<'_, '_> {
         if self.code.is_guarded(producer, &written) {
             return self.code.op(producer).expected.write;
         }
-        *raw.entry((first, second)).or_insert_with(|| distances.between(producer, written.high, consumer, &overwritten))
+        *raw.entry((first, second))
+            .or_insert_with(|| distances.between(producer, written.high, consumer, &overwritten))
     }
 
     fn order(&self, _: OrderKind) -> u16 {

@@ -5,7 +5,7 @@
 //! 1. [`code`]: opcodes, lanes and distances looked up once;
 //! 2. [`original`]: what the old control fields say that registers do not show;
 //! 3. [`schedule`]: orders for blocks, made by [`policies`] and a search, that compete under the model of [`pipeline`];
-//! 4. [`boards`]: scoreboards; [`fields`]: waits, stalls, yields; [`reuse`]: reuse flags; together [`control`].
+//! 4. [`boards`]: scoreboards; [`fields`]: waits and stalls; [`yields`]; [`reuse`]: reuse flags; together [`control`].
 //!
 //! Nothing here is trusted: what comes out is checked by a crate that shares none of this.
 
@@ -21,6 +21,7 @@ pub mod policies;
 pub mod reuse;
 pub mod schedule;
 mod state;
+pub mod yields;
 
 pub use code::{Code, Sources};
 pub use control::rebuild;

@@ -19,6 +19,11 @@ use sassafras_ir::loops::Loops;
 use sassafras_ir::{Block, Inst};
 use sassafras_list::{Direction, Strategy, schedule};
 
+/// A loop with more than one global load in so many instructions loads much.
+const LOADS: usize = 25;
+/// Thousandths that early loads may cost by the model in code that runs once.
+const EARLY_MARGIN: u64 = 50;
+
 /// How to schedule.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -99,8 +104,14 @@ fn choose_order(body: &Body, settings: &Settings) -> Option<Choice> {
     let before = pipeline.cycles(&original);
     let made: Vec<(&'static str, Vec<Node>)> = match settings.policy {
         Some(policy) => vec![by_policy(body, policy)],
+        // The model knows too little of memory: loops that load much stay as they came.
+        None if body.is_loop
+            && body.nodes.iter().filter(|node| node.is_load).count() * LOADS > body.nodes.len() =>
+        {
+            return None;
+        }
         None if body.is_loop => {
-            let all = [Policy::Original, Policy::Height, Policy::Reuse, Policy::EarlyLoads];
+            let all = [Policy::Original, Policy::Height, Policy::Reuse];
             all.into_iter().map(|policy| by_policy(body, policy)).collect()
         }
         None => vec![by_policy(body, Policy::EarlyLoads)],
@@ -109,7 +120,7 @@ fn choose_order(body: &Body, settings: &Settings) -> Option<Choice> {
     let (mut after, mut by, mut order) = timed.min_by_key(|&(cycles, ..)| cycles)?;
     if settings.policy.is_none() && !body.is_loop {
         // Code that runs once is bound by memory: its loads go early unless the model says that this costs something.
-        if u64::from(after) * 1000 > u64::from(before) * u64::from(1000 + settings.margin) {
+        if u64::from(after) * 1000 > u64::from(before) * (1000 + EARLY_MARGIN) {
             return None;
         }
     } else if settings.policy.is_none() {
@@ -143,7 +154,13 @@ fn by_policy(body: &Body, policy: Policy) -> (&'static str, Vec<Node>) {
 }
 
 /// Improves an order by moving instructions. Returns its cycles.
-fn search(body: &Body, pipeline: &mut Pipeline<'_>, order: &mut Vec<Node>, mut cycles: u32, evaluations: u32) -> u32 {
+fn search(
+    body: &Body,
+    pipeline: &mut Pipeline<'_>,
+    order: &mut Vec<Node>,
+    mut cycles: u32,
+    evaluations: u32,
+) -> u32 {
     let n = order.len();
     if n < 4 {
         return cycles;

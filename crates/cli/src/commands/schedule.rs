@@ -166,7 +166,9 @@ fn to_stdout(arguments: &Arguments) -> bool {
 }
 
 fn text(arguments: &Arguments, options: &Options, mut input: Text) -> Result<()> {
-    if let Some(strategy) = arguments.strategy.filter(|s| *s == StrategyArgument::Tepid || s.policy().is_some()) {
+    if let Some(strategy) =
+        arguments.strategy.filter(|s| *s == StrategyArgument::Tepid || s.policy().is_some())
+    {
         bail!("{}: `--strategy {}` is for binaries", input.name, strategy.name());
     }
     input.check(&arguments.selection)?;
@@ -212,7 +214,10 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary) -> Result<()
         Order::List(_) | Order::Tepid(_) => Control::Rebuild,
     });
     if control == Control::Keep && !matches!(order, Order::Original) {
-        bail!("{}: control fields belong to an order: `--control keep` needs `--strategy original`", input.name);
+        bail!(
+            "{}: control fields belong to an order: `--control keep` needs `--strategy original`",
+            input.name
+        );
     }
     let selection = &arguments.selection;
     let capsules = if arguments.keep_capsules { Capsules::Keep } else { Capsules::Refuse };

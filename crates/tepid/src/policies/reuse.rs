@@ -45,7 +45,8 @@ impl<'b> ReuseFirst<'b> {
 impl Strategy for ReuseFirst<'_> {
     type Key = [i64; 5];
     const NAME: &'static str = "reuse";
-    const COMPONENTS: &'static [&'static str] = &["same line", "global load", "long path", "reuse", "critical path"];
+    const COMPONENTS: &'static [&'static str] =
+        &["same line", "global load", "long path", "reuse", "critical path"];
     const CANDIDATES: Candidates = Candidates::Ready;
 
     fn key(&self, context: &Context<'_>, node: Node) -> [i64; 5] {
@@ -126,7 +127,9 @@ impl<'b> Lines<'b> {
     pub fn placed(&mut self, node: Node, changed: &mut Vec<Node>) {
         let own = self.body.nodes[node.index()].line;
         for edge in self.body.graph.succs_here(node).filter(|edge| !self.body.graph.is_join(edge.to)) {
-            let line = self.body.nodes[edge.to.index()].line.filter(|_| self.body.nodes[edge.to.index()].line != own);
+            let line = self.body.nodes[edge.to.index()]
+                .line
+                .filter(|_| self.body.nodes[edge.to.index()].line != own);
             if let Some(group) = line.and_then(|line| self.groups.get_mut(&line)) {
                 group.missing = group.missing.saturating_sub(1);
                 if group.missing == 0 {
