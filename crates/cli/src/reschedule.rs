@@ -18,8 +18,8 @@ use sassafras_cubin::{
 use sassafras_ir::{Block, Effects};
 use sassafras_machine::Arch;
 use sassafras_passes::{Choice, Options, schedule_function};
-use sassafras_tepid as tepid;
 use sassafras_sass::program::{Program, Relative, Routine};
+use sassafras_tepid as tepid;
 use sassafras_verify::against;
 use sassafras_verify::hazards::{self, Rules};
 use serde::Serialize;
@@ -74,12 +74,7 @@ pub struct Rescheduled {
 ///
 /// # Errors
 /// When an image cannot be read, or when the result does not verify: a defect, and nothing to write.
-pub fn file(
-    name: &str,
-    bytes: &[u8],
-    selection: &Selection,
-    job: &Job,
-) -> Result<Rescheduled> {
+pub fn file(name: &str, bytes: &[u8], selection: &Selection, job: &Job) -> Result<Rescheduled> {
     let original = Container::parse(bytes).with_context(|| name.to_owned())?;
     let images: Vec<usize> = {
         let wanted =
@@ -93,8 +88,8 @@ pub fn file(
         .map(|&index| {
             let image = &original.images()[index];
             let bytes = original.bytes(image).with_context(|| format!("{name}: {}", image.location))?;
-            let done = cubin(&bytes, image, selection, job)
-                .with_context(|| format!("{name}: {}", image.location));
+            let done =
+                cubin(&bytes, image, selection, job).with_context(|| format!("{name}: {}", image.location));
             progress.step();
             done
         })
@@ -127,12 +122,7 @@ pub fn file(
 }
 
 /// Reschedules the wanted kernels of one cubin.
-fn cubin(
-    bytes: &[u8],
-    image: &Image,
-    selection: &Selection,
-    job: &Job,
-) -> Result<(Vec<u8>, Vec<Outcome>)> {
+fn cubin(bytes: &[u8], image: &Image, selection: &Selection, job: &Job) -> Result<(Vec<u8>, Vec<Outcome>)> {
     let cubin = Cubin::parse(bytes)?;
     let sections: Vec<&Code<'_>> = cubin.code().iter().filter(|code| wanted(code, selection)).collect();
     let slot = cubin.sm().slot_bytes().unwrap_or(8);
@@ -201,12 +191,7 @@ fn in_the_way(refusal: &Refusal) -> String {
 }
 
 /// The new order of one section, or why there is none.
-fn plan(
-    cubin: &Cubin<'_>,
-    code: &Code<'_>,
-    selection: &Selection,
-    job: &Job,
-) -> Result<CodeEdit, String> {
+fn plan(cubin: &Cubin<'_>, code: &Code<'_>, selection: &Selection, job: &Job) -> Result<CodeEdit, String> {
     if job.options.strategy == Choice::Original && job.control == Control::Keep {
         return Ok(CodeEdit::unchanged(code));
     }
@@ -248,7 +233,12 @@ fn plan(
 }
 
 /// Gives the instructions of a routine new control fields, as they stand.
-fn rebuild(routine: &Routine, original: &tepid::Original, arch: Arch, edit: &mut CodeEdit) -> Result<(), String> {
+fn rebuild(
+    routine: &Routine,
+    original: &tepid::Original,
+    arch: Arch,
+    edit: &mut CodeEdit,
+) -> Result<(), String> {
     let f = &routine.lifted.function;
     let code = tepid::Code::new(f, &routine.lifted.sources, arch);
     let fields = tepid::rebuild(&code, original).map_err(|error| error.to_string())?;
@@ -308,7 +298,11 @@ fn hazardous(
     }
     let parsed = Cubin::parse(new)?;
     let program = Program::new(&parsed)?;
-    if let Ok(path) = std::env::var("SASSAFRAS_DUMP") && !std::path::Path::new(&path).exists() { std::fs::write(path, new)?; }
+    if let Ok(path) = std::env::var("SASSAFRAS_DUMP")
+        && !std::path::Path::new(&path).exists()
+    {
+        std::fs::write(path, new)?;
+    }
     let found: Vec<Option<(usize, String)>> = changed
         .par_iter()
         .map(|edit| {

@@ -105,7 +105,9 @@ impl Assigner<'_, '_> {
         // Who waits behind the block: the block itself when it is a loop, else what follows.
         let next = cfg.succs(block);
         for &succ in next.iter().filter(|&&succ| succ == block || !next.contains(&block)) {
-            for (i, &inst) in code.f.block_insts(succ).iter().take(if succ == block { n } else { LOOK }).enumerate() {
+            for (i, &inst) in
+                code.f.block_insts(succ).iter().take(if succ == block { n } else { LOOK }).enumerate()
+            {
                 self.meet(insts, inst, (n + i) as u32, &mut write_until, &mut read_until, reads);
             }
         }
@@ -234,7 +236,9 @@ impl Assigner<'_, '_> {
             // What nobody waits for is over when it is done.
             let ready = need.at + need.latency;
             let until = need.until.unwrap_or(ready.min(n + FAR));
-            let board = self.pinned(inst, need).unwrap_or_else(|| self.choose(&held, &last_used, until, ready, need.at));
+            let board = self
+                .pinned(inst, need)
+                .unwrap_or_else(|| self.choose(&held, &last_used, until, ready, need.at));
             let slot = &mut held[usize::from(board)];
             *slot = Some(slot.map_or(Held { until, ready }, |held| Held {
                 until: held.until.max(until),

@@ -5,10 +5,10 @@
 
 use rustc_hash::FxHashMap;
 use sassafras_ir::{Effects, Function, Inst, Lane, LaneRef, Operand, RegClass, Role, Span};
+use sassafras_machine::dispatch::{Dispatch, ExpectedLatency, dispatch, expected_latency, predicate_settle};
 use sassafras_machine::mined::{
     ClassNumber, File, MinedTable, OpcodeFacts, PAIR, PairQuery, Queues, Use, queues,
 };
-use sassafras_machine::dispatch::{Dispatch, ExpectedLatency, dispatch, expected_latency, predicate_settle};
 use sassafras_machine::{Arch, Category, Hazard};
 
 /// The source registers of an instruction by reuse flag.
@@ -201,7 +201,8 @@ fn op(table: Option<&MinedTable>, arch: Arch, text: &str) -> Op {
 /// others keep it: no exception among tens of thousands but for some uniform instructions.
 fn holds(text: &str, decoupled: bool, category: Option<Category>) -> bool {
     use Category::{Alu, Fma, Fp64, Half, ImadWide, ToUniform, Uniform, UniformLoad};
-    let math = matches!(category, Some(Alu | Fma | ImadWide | Half | Fp64 | Uniform | UniformLoad | ToUniform));
+    let math =
+        matches!(category, Some(Alu | Fma | ImadWide | Half | Fp64 | Uniform | UniformLoad | ToUniform));
     let ends = math || matches!(text, "NOP" | "CS2R" | "DEPBAR");
     decoupled || !ends
 }
@@ -248,7 +249,14 @@ fn touch(f: &Function, inst: Inst, lane: LaneRef, read: bool) -> Option<Touch> {
         Role::Operand(place) | Role::Address(place) => place.min(255) as u8,
     };
     let odd = lane.part % 2 == 1;
-    Some(Touch { lane: number(lane.lane)?, file: file(lane.lane.class()), high: odd, used_as, slot: (place, odd), addend: false })
+    Some(Touch {
+        lane: number(lane.lane)?,
+        file: file(lane.lane.class()),
+        high: odd,
+        used_as,
+        slot: (place, odd),
+        addend: false,
+    })
 }
 
 /// A physical lane's number. Code with control fields has no virtual ones.
@@ -297,8 +305,12 @@ impl<'c, 'f> Distances<'c, 'f> {
         let (first, second) = (self.code.classes[index(producer)], self.code.classes[index(consumer)]);
         let class = |class: Option<ClassNumber>| class.map_or(0xffff, |class| u64::from(class.get()));
         let slot = u64::from(touch.slot.0) << 1 | u64::from(touch.slot.1);
-        let key = class(first) | class(second) << 16 | slot << 32 | (touch.used_as as u64) << 44
-            | (touch.file as u64) << 48 | u64::from(high) << 56;
+        let key = class(first)
+            | class(second) << 16
+            | slot << 32
+            | (touch.used_as as u64) << 44
+            | (touch.file as u64) << 48
+            | u64::from(high) << 56;
         let code = self.code;
         *self.known.entry(key).or_insert_with(|| {
             let query = PairQuery {

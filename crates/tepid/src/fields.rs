@@ -17,10 +17,10 @@ use crate::state::{Exit, Pending, State, Tag, boards, exclude, predicate_place};
 use fixedbitset::FixedBitSet;
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::{Block, Effects, Inst, Operand, Payload};
-use sassafras_machine::mined::{File, Use};
-use sassafras_machine::constants;
 use sassafras_machine::Category;
+use sassafras_machine::constants;
 use sassafras_machine::dispatch::Pipe;
+use sassafras_machine::mined::{File, Use};
 use thiserror::Error;
 
 /// How many pipes there are.
@@ -119,7 +119,8 @@ impl Edges {
     }
 
     fn merged(&self, block: Block) -> Exit {
-        let mut states = self.entering[block.as_u32() as usize].iter().filter_map(|(_, state)| state.as_ref());
+        let mut states =
+            self.entering[block.as_u32() as usize].iter().filter_map(|(_, state)| state.as_ref());
         let Some(mut merged) = states.next().cloned() else { return Exit::default() };
         states.for_each(|state| merged.merge(state));
         merged
@@ -137,7 +138,6 @@ fn callee(code: &Code<'_>, inst: Inst) -> Option<Block> {
         _ => None,
     })
 }
-
 
 struct Pass<'a, 'f> {
     code: &'a Code<'f>,
@@ -350,7 +350,8 @@ impl Pass<'_, '_> {
 
     fn guard(&self, inst: Inst) -> Option<Tag> {
         let guard = self.code.f.inst(inst).guard?;
-        let touch = self.code.reads(inst).iter().find(|touch| matches!(touch.used_as, Use::Guard | Use::Branch))?;
+        let touch =
+            self.code.reads(inst).iter().find(|touch| matches!(touch.used_as, Use::Guard | Use::Branch))?;
         let predicate = predicate_place(touch)?;
         Some(Tag { predicate, negated: guard.negated, version: self.state.versions[usize::from(predicate)] })
     }
@@ -429,20 +430,22 @@ impl Pass<'_, '_> {
         let mask = |board: Option<u8>| board.map_or(0, |board| 1 << board);
         let result = write.or(read);
         let number = self.state.number;
-        let new = |lane: u16, is_write: bool, high: bool, guarded: bool, board: Option<u8>, state: &State| Pending {
-            lane,
-            producer: inst,
-            write: is_write,
-            high,
-            guarded,
-            board: board.unwrap_or(7),
-            own: if is_write { mask(board) } else { mask(read) | mask(write) },
-            cover: 0,
-            queue: if is_write { op.queues.returns } else { op.queues.reads },
-            issued: clock,
-            number,
-            count: state.sets(board),
-            tag,
+        let new = |lane: u16, is_write: bool, high: bool, guarded: bool, board: Option<u8>, state: &State| {
+            Pending {
+                lane,
+                producer: inst,
+                write: is_write,
+                high,
+                guarded,
+                board: board.unwrap_or(7),
+                own: if is_write { mask(board) } else { mask(read) | mask(write) },
+                cover: 0,
+                queue: if is_write { op.queues.returns } else { op.queues.reads },
+                issued: clock,
+                number,
+                count: state.sets(board),
+                tag,
+            }
         };
         for touch in code.writes(inst) {
             let guarded = code.is_guarded(inst, touch);

@@ -153,9 +153,13 @@ impl Original {
         for &inst in code.f.blocks().flat_map(|block| code.f.block_insts(block)) {
             let special = code.op(inst).special;
             let old = self.fields[index(inst)];
-            let boards = [old.write, old.read].into_iter().flatten().fold(0u8, |mask, board| mask | 1 << board);
+            let boards =
+                [old.write, old.read].into_iter().flatten().fold(0u8, |mask, board| mask | 1 << board);
             let is_token = self.tokens.contains_key(&inst) || self.waits.contains_key(&inst);
-            if special == Special::Warpgroup || ends_in_place(code.f, inst) || is_token && boards & self.pinned == 0 && special != Special::Depbar {
+            if special == Special::Warpgroup
+                || ends_in_place(code.f, inst)
+                || is_token && boards & self.pinned == 0 && special != Special::Depbar
+            {
                 self.held.push((inst, Effects::OPAQUE));
             } else if boards & self.pinned != 0 || special == Special::Depbar {
                 self.held.push((inst, Effects::ORDERED | Effects::BARRIER));
@@ -186,7 +190,8 @@ impl Original {
             for &inst in f.block_insts(block) {
                 let wait = self.fields[index(inst)].wait;
                 let (mut counted, mut drained) = (0, wait);
-                if let (Special::Depbar, Payload::Word(word)) = (code.op(inst).special, f.inst(inst).payload) {
+                if let (Special::Depbar, Payload::Word(word)) = (code.op(inst).special, f.inst(inst).payload)
+                {
                     let depbar = Depbar::of(word);
                     drained |= depbar.drained;
                     counted = 1 << depbar.board;
@@ -224,14 +229,17 @@ impl Original {
 /// Whether an instruction names the place behind it as the one where threads meet, and so cannot move.
 fn ends_in_place(f: &Function, inst: Inst) -> bool {
     let label = |op: &Operand| matches!(op, Operand::Label(_));
-    f.inst(inst).effects.contains(Effects::CONVERGENCE) && f.defs(inst).is_empty() && f.uses(inst).iter().any(label)
+    f.inst(inst).effects.contains(Effects::CONVERGENCE)
+        && f.defs(inst).is_empty()
+        && f.uses(inst).iter().any(label)
 }
 
 /// Whether an instruction set a scoreboard although it writes no register that one could guard, or reads none.
 fn guards_nothing(code: &Code<'_>, inst: Inst, old: &Fields) -> bool {
     let writes = code.writes(inst).iter().any(|touch| touch.file != File::Barrier);
-    let reads = code.reads(inst).iter().any(|touch| {
-        touch.file == File::General && matches!(touch.used_as, Use::Operand | Use::Address)
-    });
+    let reads = code
+        .reads(inst)
+        .iter()
+        .any(|touch| touch.file == File::General && matches!(touch.used_as, Use::Operand | Use::Address));
     old.write.is_some() && !writes || old.read.is_some() && !reads && !writes
 }

@@ -179,7 +179,10 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary) -> Result<()
         _ => Control::Rebuild,
     });
     if control == Control::Keep && options.strategy != Choice::Original {
-        bail!("{}: control fields belong to an order: `--control keep` needs `--strategy original`", input.name);
+        bail!(
+            "{}: control fields belong to an order: `--control keep` needs `--strategy original`",
+            input.name
+        );
     }
     let selection = &arguments.selection;
     let capsules = if arguments.keep_capsules { Capsules::Keep } else { Capsules::Refuse };
