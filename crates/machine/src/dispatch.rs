@@ -22,6 +22,8 @@ names! {
         Fma = "fma",
         /// Packed half precision.
         Half = "half",
+        /// Packed half precision on the matrix pipe.
+        HalfMma = "half_mma",
         /// FP64.
         Fp64 = "fp64",
         /// Special functions and conversions.
@@ -46,10 +48,10 @@ names! {
 /// How an instruction is dispatched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dispatch {
-    /// By pipe: cycles until the next instruction of the warp may go there; 0 where nothing is held up.
+    /// By pipe: cycles until the next instruction of the warp may go there; 0 where it holds nothing up.
     pub busy: [u8; Pipe::ALL.len()],
-    /// By pipe: whether it goes there itself.
-    pub needs: [bool; Pipe::ALL.len()],
+    /// By pipe: whether it goes there itself, and so must wait for others.
+    pub enters: [bool; Pipe::ALL.len()],
     /// Least stall, whatever follows.
     pub least: u8,
     /// Cycles until the warp's turn may go to other threads of it.
@@ -58,17 +60,17 @@ pub struct Dispatch {
 
 impl Default for Dispatch {
     fn default() -> Dispatch {
-        Dispatch { busy: [0; Pipe::ALL.len()], needs: [false; Pipe::ALL.len()], least: 1, settle: 32 }
+        Dispatch { busy: [0; Pipe::ALL.len()], enters: [false; Pipe::ALL.len()], least: 1, settle: 32 }
     }
 }
 
 impl Dispatch {
     /// The pipes that it must wait for.
     pub fn needed(&self) -> impl Iterator<Item = Pipe> {
-        Pipe::ALL.iter().zip(self.needs).filter(|&(_, needs)| needs).map(|(&pipe, _)| pipe)
+        Pipe::ALL.iter().zip(self.enters).filter(|&(_, enters)| enters).map(|(&pipe, _)| pipe)
     }
 
-    /// The pipes it holds up, each with the cycles.
+    /// The pipes that it holds up, each with the cycles.
     pub fn pipes(&self) -> impl Iterator<Item = (Pipe, u8)> {
         Pipe::ALL
             .iter()
@@ -80,7 +82,17 @@ impl Dispatch {
 
 /// How an opcode is dispatched on an architecture.
 pub fn dispatch(arch: Arch, opcode: &str) -> Dispatch {
-    lookup(&DISPATCH, opcode).and_then(|rows| best(rows, arch)).unwrap_or_default()
+    known_dispatch(arch, opcode).unwrap_or_default()
+}
+
+/// How an opcode is dispatched on an architecture; none where no row says so.
+pub fn known_dispatch(arch: Arch, opcode: &str) -> Option<Dispatch> {
+    names(opcode).find_map(|name| best(DISPATCH.get(name)?, arch))
+}
+
+/// Whether an opcode gives the warp's turn to other threads of it, for which everything before must have settled.
+pub fn switches(opcode: &str) -> bool {
+    opcode.split('.').next() == Some("BSYNC")
 }
 
 /// Cycles until the warp's turn may go to other threads of it, behind whatever writes a predicate.
@@ -106,18 +118,19 @@ pub struct ExpectedLatency {
 
 /// What to expect of an opcode whose time varies; that of a shuffle where nothing is known.
 pub fn expected_latency(opcode: &str) -> ExpectedLatency {
-    lookup(&EXPECTED, opcode).copied().unwrap_or(ExpectedLatency { write: 25, read: 16 })
+    names(opcode)
+        .find_map(|name| EXPECTED.get(name))
+        .copied()
+        .unwrap_or(ExpectedLatency { write: 25, read: 16 })
 }
 
-/// The row of an opcode, with fewer and fewer modifiers, or of its category.
-fn lookup<T>(rows: &'static HashMap<String, T>, opcode: &str) -> Option<&'static T> {
-    let shorter = std::iter::successors(Some(opcode), |name| name.rsplit_once('.').map(|(front, _)| front));
-    let category = || Category::of(opcode).and_then(|category| rows.get(category.name()));
+/// The names under which an opcode may have a row: itself, with fewer and fewer modifiers, and its category.
+fn names(opcode: &str) -> impl Iterator<Item = &str> {
+    let category = Category::of(opcode);
     // IMAD.WIDE has a category of its own, which comes before the row of IMAD.
-    match Category::of(opcode) {
-        Some(Category::ImadWide) => category(),
-        _ => shorter.filter_map(|name| rows.get(name)).next().or_else(category),
-    }
+    let own = Some(opcode).filter(|_| category != Some(Category::ImadWide));
+    let shorter = std::iter::successors(own, |name| name.rsplit_once('.').map(|(front, _)| front));
+    shorter.chain(category.map(Category::name))
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -143,11 +156,11 @@ static DISPATCH: LazyLock<HashMap<String, Vec<DispatchRow>>> = LazyLock::new(|| 
     for row in rows.expect("checked by the tests").into_iter().map(|row| row.value) {
         let mut dispatch = Dispatch { least: row.least, settle: row.settle, ..Dispatch::default() };
         for part in row.pipes.split_whitespace() {
-            let at = part.find([':', '>']).expect("checked by the tests");
-            let (pipe, cycles) = (&part[..at], &part[at + 1..]);
-            let pipe: Pipe = pipe.parse().expect("checked by the tests");
-            dispatch.needs[pipe as usize] = part[at..].starts_with(':');
+            let (pipe, cycles) = part.split_once(':').expect("checked by the tests");
+            let name = pipe.strip_prefix('>');
+            let pipe: Pipe = name.unwrap_or(pipe).parse().expect("checked by the tests");
             dispatch.busy[pipe as usize] = cycles.parse().expect("checked by the tests");
+            dispatch.enters[pipe as usize] = name.is_none();
         }
         out.entry(row.name).or_default().push(DispatchRow { tables: row.tables, dispatch });
     }
@@ -187,8 +200,11 @@ mod tests {
         assert_eq!(on("sm_90", "IMAD.WIDE", Pipe::Fma), 4);
         assert_eq!((on("sm_90", "LDS", Pipe::Memory), on("sm_90", "STG", Pipe::Memory)), (4, 4));
         assert_eq!((on("sm_90", "HMMA", Pipe::Tensor), on("sm_80", "HMMA", Pipe::Tensor)), (6, 8));
-        assert_eq!((on("sm_90", "BAR", Pipe::Memory), on("sm_90", "BAR", Pipe::Constant)), (6, 8));
-        assert_eq!((dispatch(arch("sm_90"), "BRA").least, predicate_settle(arch("sm_90"))), (5, 13));
+        assert_eq!((on("sm_90", "BAR", Pipe::Memory), on("sm_90", "BAR", Pipe::Constant)), (6, 6));
+        let enters = dispatch(arch("sm_90"), "BAR").enters;
+        assert_eq!((enters[Pipe::Memory as usize], enters[Pipe::Constant as usize]), (false, true));
+        assert_eq!((on("sm_120", "LOP3", Pipe::Alu), on("sm_120", "SEL", Pipe::Alu)), (2, 0));
+        assert_eq!((dispatch(arch("sm_90"), "BRA").least, predicate_settle(arch("sm_90"))), (5, 12));
         assert_eq!(dispatch(arch("sm_90"), "NOVEL"), Dispatch::default());
     }
 

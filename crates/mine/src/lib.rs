@@ -5,6 +5,7 @@
 //! scoreboards and which stalls it carries ([`OpcodeCounts`]). Distances across a wait are kept apart: compilers rely on
 //! waits taking time.
 
+pub mod gaps;
 mod stats;
 pub mod tables;
 
@@ -52,6 +53,8 @@ pub struct Mined {
     pub functions: u32,
     /// Instructions walked.
     pub instructions: u64,
+    /// How soon instructions follow each other, if that was asked for.
+    pub gaps: gaps::Gaps,
 }
 
 impl Mined {
@@ -115,6 +118,7 @@ impl Mined {
         for (&opcode, counts) in &other.opcodes {
             self.opcodes.entry(id(opcode)).or_default().join(counts);
         }
+        self.gaps.join(&other.gaps);
         self.functions += other.functions;
         self.instructions += other.instructions;
     }

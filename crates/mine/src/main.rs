@@ -37,6 +37,9 @@ struct Args {
     /// Also write every count to this file, one line per file, pair and distance.
     #[arg(long, value_name = "FILE")]
     counts: Option<PathBuf>,
+    /// Write how soon instructions follow each other to this file instead, one line per pair of opcodes and distance.
+    #[arg(long, value_name = "FILE")]
+    gaps: Option<PathBuf>,
     /// Cubins, fatbinaries, libraries, folders of them. Files of one name, whatever folder they are in, count as one:
     /// they were compiled from one source.
     #[arg(required = true)]
@@ -58,6 +61,9 @@ fn main() -> Result<()> {
         .collect::<Result<_>>()?;
     if let Some(path) = &args.counts {
         write_counts(path, &mined).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if let Some(path) = &args.gaps {
+        return write_gaps(path, &mined).with_context(|| format!("cannot write {}", path.display()));
     }
     let mut all: BTreeMap<&str, Mined> = BTreeMap::new();
     for (table, mined) in mined.iter().flatten() {
@@ -99,6 +105,24 @@ fn write_counts(path: &Path, mined: &[BTreeMap<&'static str, Mined>]) -> Result<
     for (file, (table, mined)) in mined.iter().enumerate().flat_map(|(i, m)| m.iter().map(move |m| (i, m))) {
         for line in tables::counts(mined) {
             writeln!(out, "{file},{table},{line}")?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+fn write_gaps(path: &Path, mined: &[BTreeMap<&'static str, Mined>]) -> Result<()> {
+    let mut out = BufWriter::new(std::fs::File::create(path)?);
+    writeln!(out, "file,table,kind,first,second,cycles,seen,waited")?;
+    for (file, (table, mined)) in mined.iter().enumerate().flat_map(|(i, m)| m.iter().map(move |m| (i, m))) {
+        let mut rows: Vec<_> = mined.gaps.counts.iter().collect();
+        rows.sort_unstable_by_key(|&(key, _)| key);
+        for ((kind, first, second), counts) in rows {
+            let [seen, waited] = counts.0;
+            for (cycles, (seen, waited)) in
+                seen.into_iter().zip(waited).enumerate().filter(|(_, n)| *n != (0, 0))
+            {
+                writeln!(out, "{file},{table},{},{first},{second},{cycles},{seen},{waited}", kind.name())?;
+            }
         }
     }
     Ok(out.flush()?)
@@ -148,8 +172,10 @@ fn mine(paths: &[PathBuf], number: u32, args: &Args) -> Result<BTreeMap<&'static
                 for code in codes {
                     let code =
                         sassafras_sass::Code { name: code.name, arch, bytes: code.bytes, indirect: &[] };
-                    if let Ok(lifted) = sassafras_sass::lift(&code) {
-                        mined.function(&lifted.function, number, &rules);
+                    let Ok(lifted) = sassafras_sass::lift(&code) else { continue };
+                    match args.gaps {
+                        Some(_) => mined.gaps.function(&lifted.function),
+                        None => mined.function(&lifted.function, number, &rules),
                     }
                 }
                 mined

@@ -71,6 +71,10 @@ pub struct Touch {
     pub addend: bool,
 }
 
+/// Least cycles before the warp's turn goes to other threads of it, behind results of fixed latency and predicates.
+const MATH_SETTLE: u8 = 7;
+const PREDICATE_SETTLE: u8 = 13;
+
 /// How many lanes there are; tokens are numbered from here on.
 pub const LANES: u16 = 552;
 
@@ -146,7 +150,13 @@ impl<'f> Code<'f> {
     pub fn settle(&self, inst: Inst) -> u8 {
         let is_predicate = |touch: &Touch| matches!(touch.file, File::Predicate | File::UniformPredicate);
         let predicate = !self.op(inst).decoupled && self.writes(inst).iter().any(is_predicate);
-        self.op(inst).dispatch.settle.max(if predicate { self.predicate_settle } else { 0 })
+        // Compiled code of sm_90 leaves 7 cycles nearly always, and nobody knows what lets it leave 6 elsewhere.
+        let math = if self.op(inst).decoupled || self.op(inst).holds { 0 } else { MATH_SETTLE };
+        self.op(inst).dispatch.settle.max(math).max(if predicate {
+            self.predicate_settle.max(PREDICATE_SETTLE)
+        } else {
+            0
+        })
     }
 
     /// The source registers by reuse flag.

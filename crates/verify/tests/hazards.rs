@@ -1,6 +1,6 @@
 //! The hazard checker on small functions whose control fields are written out: `S4 B01 W2 R3 | R1 = FFMA R0, R0, R0`
 //! is stall 4, wait for scoreboards 0 and 1, set 2 when the result is there and 3 when the sources are read; `Y` is the
-//! hold bit, `N` a matrix instruction that does not end its group, `V1` a wait that leaves one group.
+//! hold bit, `X` a guard that never holds, `N` a matrix instruction that does not end its group, `V1` a wait that leaves one group.
 
 use sassafras_control::{Field, RawControl, volta};
 use sassafras_ir::{Function, text};
@@ -33,6 +33,7 @@ fn function(body: &str) -> Function {
                     word |= count.parse::<u128>().expect("a count") << 38;
                 }
                 "Y" => set(Field::Yield, 1),
+                "X" => word |= 15 << 12,
                 "G" => {}
                 "N" => word |= 7 << 84,
                 "V" => word |= 1 << 80 | digits.parse::<u128>().expect("a count") << 72,
@@ -190,6 +191,12 @@ fn a_wait_credits_what_the_awaited_takes_at_least() {
         [(HazardKind::Raw, Some(4), 1)],
         "no least latency is known for it: no credit"
     );
+    let guarded = body.replace("| R9", "| @P0 R9");
+    assert_eq!(
+        kinds(&guarded),
+        [(HazardKind::Raw, Some(4), 1)],
+        "it may not run, and then nothing is awaited"
+    );
 }
 
 #[test]
@@ -288,4 +295,74 @@ fn matrix_instructions_add_in_turn() {
     assert_eq!(kinds_on("sm_103", &second("R8:2 = DMMA R2, R3, R4:2")), []);
     assert!(kinds_on("sm_103", &second("R8:2 = DMMA R4, R3, R6:2")).contains(&HazardKind::Raw));
     assert!(kinds_on("sm_103", &second("R9 = FADD R4, R8")).contains(&HazardKind::Raw));
+}
+
+/// Without the distances: only what pipes and the warp's turn ask for.
+fn held_up(arch: &str, body: &str) -> Vec<(HazardKind, Option<u16>, u16)> {
+    let rules = Rules::default().with_pipes(arch.parse().expect("an architecture"));
+    check(&function(body), &rules).findings.iter().map(|f| (f.kind, f.needed, f.given)).collect()
+}
+
+#[test]
+fn pipes_take_an_instruction_when_they_are_free() {
+    let two =
+        |stall: u8, first: &str, second: &str| format!("S{stall} | {first}\nS8 | {second}\nS1 | EXIT !exit");
+    for (arch, first, second, cycles) in [
+        ("sm_90", "R1 = IADD3 R0, R0", "R2 = LOP3 R3, R4", 2),
+        ("sm_120", "R1 = IADD3 R0, R0", "R2 = LOP3 R3, R4", 2),
+        ("sm_120", "R1 = IADD3 R0, R0", "P0 = ISETP R3, R4", 1),
+        ("sm_90", "R2 = IMAD.WIDE R0, R1", "R4 = FFMA R5, R6, R7", 4),
+        ("sm_86", "R2 = IMAD.WIDE R0, R1", "R4 = FFMA R5, R6, R7", 1),
+        ("sm_86", "R2 = IMAD.WIDE R0, R1", "R4 = IMAD R5, R6, R7", 4),
+        ("sm_90", "R2 = FFMA R0, R1, R1", "R4 = FFMA R5, R6, R7", 1),
+        ("sm_80", "R2 = FFMA R0, R1, R1", "R4 = FFMA R5, R6, R7", 2),
+        ("sm_90", "R1 = MUFU R0", "R2 = MUFU R3", 8),
+        ("sm_90", "R1 = LDG.E global.4[R4]", "R2 = LDS shared.4[R6]", 4),
+        ("sm_90", "B0 = BSSY", "BRA ^entry !branch", 4),
+        ("sm_90", "BAR", "R2 = LDS shared.4[R6]", 6),
+        // The one holds the other up, but not the other way round.
+        ("sm_90", "R2 = LDS shared.4[R6]", "BAR", 1),
+    ] {
+        assert_eq!(held_up(arch, &two(cycles, first, second)), [], "{arch}: {first}; {second}");
+        if cycles > 1 {
+            let few = held_up(arch, &two(cycles - 1, first, second));
+            let needed = Some(u16::from(cycles));
+            assert_eq!(few, [(HazardKind::Pipe, needed, u16::from(cycles) - 1)], "{arch}: {first}; {second}");
+        }
+    }
+    // What stands between counts, and what never runs goes nowhere.
+    let between =
+        "S1 | R2 = IMAD.WIDE R0, R1\nS2 | R9 = SEL R0, R1\nS1 | R4 = FFMA R5, R6, R7\nS1 | EXIT !exit";
+    assert_eq!(held_up("sm_90", between), [(HazardKind::Pipe, Some(4), 3)]);
+    let never = "S1 X | R1 = LDS shared.4[R4]\nS1 | R2 = LDS shared.4[R6]\nS1 | EXIT !exit";
+    assert_eq!(held_up("sm_90", never), []);
+    // Compiled code counts nothing across the edge of a block.
+    let across = "S1 | R1 = MUFU R0\nS5 | @P0 BRA ^out !branch\n^out:\nS1 | R2 = MUFU R3\nS1 | EXIT !exit";
+    assert_eq!(held_up("sm_90", across), []);
+}
+
+#[test]
+fn everything_settles_before_the_turn_goes_to_other_threads() {
+    let body = |first: &str, stall: u8| format!("S{stall} | {first}\nS5 | B1 = BSYNC B0\nS1 | EXIT !exit");
+    for (arch, first, cycles) in [
+        ("sm_90", "R1 = IADD3 R0, R0", 6),
+        ("sm_90", "P0 = ISETP R0, R0", 12),
+        ("sm_90", "R2 = DADD R0, R4", 11),
+        ("sm_90", "R2 = LDG.E global.4[R4]", 2),
+        ("sm_80", "R1 = IADD3 R0, R0", 2),
+        ("sm_80", "R2 = IMAD.WIDE R0, R1", 4),
+    ] {
+        assert_eq!(held_up(arch, &body(first, cycles)), [], "{arch}: {first}");
+        let few = held_up(arch, &body(first, cycles - 1));
+        assert_eq!(
+            few,
+            [(HazardKind::Settle, Some(u16::from(cycles)), u16::from(cycles) - 1)],
+            "{arch}: {first}"
+        );
+    }
+    // Over the edge of a block, too: the shorter way counts.
+    let joined = "S8 | P1 = ISETP R0, R0\nS5 | @P0 BRA ^out !branch\n^long:\nS9 | NOP\n^out:\nS5 | B1 = BSYNC B0\nS1 | EXIT !exit";
+    assert_eq!(held_up("sm_90", joined), []);
+    let joined = joined.replace("S8 |", "S6 |");
+    assert_eq!(held_up("sm_90", &joined), [(HazardKind::Settle, Some(12), 11)]);
 }

@@ -269,6 +269,8 @@ fn describe(
         HazardKind::Waw => "overwrites a result that may not be there",
         HazardKind::WaitTooSoon => "waits for a scoreboard that may not be set yet",
         HazardKind::Stall => "stalls less than its opcode needs, whatever follows",
+        HazardKind::Pipe => "goes into a pipe that has not taken up the one before",
+        HazardKind::Settle => "gives the warp's turn away before the one before has settled",
         HazardKind::Field => "has a control field that means nothing on this machine",
     };
     let lane = finding.lane.map_or(String::new(), |lane| format!(" on {lane}"));

@@ -10,6 +10,8 @@ pub(super) struct Fields {
     pub wait: u8,
     pub write: Option<u8>,
     pub read: Option<u8>,
+    /// Not guarded by the constant false.
+    pub runs: bool,
     /// Whether the fields together mean something on sm_70 and later.
     pub legal: bool,
 }
@@ -18,7 +20,7 @@ impl Fields {
     /// An instruction without a word has no control field and counts as stall 1.
     pub fn of(f: &Function, inst: Inst) -> Fields {
         let Payload::Word(word) = f.inst(inst).payload else {
-            return Fields { stall: 1, wait: 0, write: None, read: None, legal: true };
+            return Fields { stall: 1, wait: 0, write: None, read: None, runs: true, legal: true };
         };
         let raw = volta::read(word);
         let board = |field| Some(raw.get(field)).filter(|&b| b < 6);
@@ -27,6 +29,7 @@ impl Fields {
             wait: raw.get(Field::Wait),
             write: board(Field::Write),
             read: board(Field::Read),
+            runs: word >> 12 & 15 != 15,
             legal: Control::try_new(raw, Family::Volta).is_ok(),
         }
     }

@@ -3,6 +3,7 @@
 use super::walk::{HazardKind, Pair};
 use rustc_hash::FxHashMap;
 use sassafras_ir::{Effects, Function, Inst, Operand, RegClass, Role};
+use sassafras_machine::dispatch::{Dispatch, known_dispatch, predicate_settle, switches};
 use sassafras_machine::mined::{
     ClassNumber, File, LeastLatency, MinedTable, OpcodeFacts, PAIR, PairQuery, Queues, Use, barrier_reads,
     least_latency, queues,
@@ -30,6 +31,10 @@ pub struct Rules {
     table: Cow<'static, MinedTable>,
     /// A barrier that holds the warp goes on only when what was issued before has read its sources.
     pub(super) barrier_reads: bool,
+    /// Whose pipes are checked; none for rules of a table alone.
+    arch: Option<Arch>,
+    /// Cycles until the warp's turn may go to other threads of it, behind whatever writes a predicate.
+    pub(super) predicate_settle: u8,
     known: Known,
 }
 
@@ -50,12 +55,20 @@ impl Rules {
         Rules { table: Cow::Owned(table), ..Rules::default() }
     }
 
+    /// The same rules, with the pipes of an architecture.
+    #[must_use]
+    pub fn with_pipes(self, arch: Arch) -> Rules {
+        let predicate_settle = predicate_settle(arch);
+        Rules { arch: Some(arch), predicate_settle, known: Known::default(), ..self }
+    }
+
     /// The rules of an architecture. Where nothing was mined every distance is unknown, but scoreboards are checked.
     pub fn of(arch: Arch) -> &'static Rules {
         static ALL: LazyLock<FxHashMap<Arch, Rules>> = LazyLock::new(|| {
             let with_table = |arch| {
                 let table = Cow::Borrowed(MinedTable::of(arch)?);
-                Some((arch, Rules { table, barrier_reads: barrier_reads(arch), known: Known::default() }))
+                let rules = Rules { table, barrier_reads: barrier_reads(arch), ..Rules::default() };
+                Some((arch, rules.with_pipes(arch)))
             };
             Arch::all().filter_map(with_table).collect()
         });
@@ -68,7 +81,7 @@ impl Rules {
         Rules {
             table: Cow::Owned(MinedTable::of(arch).map(MinedTable::without_distances).unwrap_or_default()),
             barrier_reads: barrier_reads(arch),
-            known: Known::default(),
+            ..Rules::default()
         }
     }
 
@@ -78,7 +91,9 @@ impl Rules {
             HazardKind::WaitTooSoon => {
                 return Need::Cycles(u16::from(constants().scoreboard_set_to_wait));
             }
-            HazardKind::Stall => return Need::Cycles(u16::from(pair.required_stall)),
+            HazardKind::Stall | HazardKind::Pipe | HazardKind::Settle => {
+                return Need::Cycles(u16::from(pair.required_stall));
+            }
             HazardKind::Field => return Need::LegalField,
             HazardKind::Raw => Hazard::Raw,
             HazardKind::War => Hazard::War,
@@ -121,6 +136,7 @@ impl Rules {
 
     fn opcode(&self, text: &str) -> OpcodeInfo {
         let category = Category::of(text);
+        let dispatch = self.arch.and_then(|arch| known_dispatch(arch, text));
         let default = OpcodeFacts { decoupled: category.is_some_and(is_decoupled), min_stall: 1 };
         OpcodeInfo {
             category,
@@ -128,6 +144,9 @@ impl Rules {
             queues: queues(text, category),
             least: least_latency(text, category),
             special: Special::of(text),
+            // What no row knows goes through no pipe and has settled.
+            dispatch: dispatch.unwrap_or(Dispatch { settle: 0, ..Dispatch::default() }),
+            switches: switches(text),
             class: self.table.number(text),
             class_64: self.table.number(&format!("{text}{PAIR}")),
             horizon: RegClass::ALL.map(|class| self.horizon(text, category, class)),
@@ -207,6 +226,9 @@ pub(super) struct OpcodeInfo {
     pub queues: Queues,
     pub least: LeastLatency,
     pub special: Special,
+    pub dispatch: Dispatch,
+    /// Gives the warp's turn to other threads of it.
+    pub switches: bool,
     /// The class in the table, and that of the same opcode with a pair as its result.
     pub class: Option<ClassNumber>,
     pub class_64: Option<ClassNumber>,

@@ -1,6 +1,7 @@
 //! What may still be under way at one point of the code.
 
 use sassafras_ir::{Inst, Lane, RegClass};
+use sassafras_machine::dispatch::Pipe;
 
 /// The place of a physical lane in dense tables. Virtual lanes have none: code with control fields has no virtual ones.
 pub(super) fn dense(lane: Lane) -> Option<u16> {
@@ -106,11 +107,31 @@ pub(super) struct Board {
     pub done: Option<i32>,
 }
 
+/// Until when an instruction holds up those behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Hold {
+    /// The first clock at which another may go.
+    pub until: i32,
+    /// When the instruction was issued.
+    pub issued: i32,
+    pub by: Inst,
+}
+
+/// What instructions hold up whatever the registers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Holds {
+    /// By pipe, for the instructions of this block: compiled code counts none across the edge of a block.
+    pub pipes: [Option<Hold>; Pipe::ALL.len()],
+    /// The warp's turn.
+    pub turn: Option<Hold>,
+}
+
 /// The state at the edge of a block: clocks count back from 0, facts are sorted.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(super) struct State {
     facts: Vec<Fact>,
     boards: [Option<Board>; 6],
+    turn: Option<Hold>,
 }
 
 impl State {
@@ -162,6 +183,8 @@ impl State {
             changed |= worst != *board;
             *board = worst;
         }
+        changed |= other.turn > self.turn;
+        self.turn = self.turn.max(other.turn);
         changed
     }
 }
@@ -171,6 +194,7 @@ pub(super) struct Live {
     facts: Vec<Fact>,
     heads: Vec<u32>,
     pub boards: [Option<Board>; 6],
+    pub holds: Holds,
     versions: [u32; PREDICATES],
     pub clock: i32,
     tick: u32,
@@ -185,6 +209,7 @@ impl Live {
             facts: Vec::new(),
             heads: vec![NONE; LANES],
             boards: [None; 6],
+            holds: Holds::default(),
             versions: [0; PREDICATES],
             clock: 0,
             tick: 1,
@@ -197,6 +222,7 @@ impl Live {
     pub fn enter(&mut self, state: &State) {
         self.clear();
         self.boards = state.boards;
+        self.holds.turn = state.turn;
         for &fact in &state.facts {
             self.link(fact);
         }
@@ -210,7 +236,7 @@ impl Live {
             }
         }
         self.facts.clear();
-        self.boards = [None; 6];
+        (self.boards, self.holds) = ([None; 6], Holds::default());
         self.versions = [0; PREDICATES];
         (self.clock, self.tick, self.last_wait, self.limit) = (0, 1, 0, TIDY);
     }
@@ -239,7 +265,9 @@ impl Live {
                 ..b
             })
         });
-        State { facts, boards }
+        let turn = self.holds.turn.filter(|hold| hold.until > self.clock);
+        let turn = turn.map(|h| Hold { until: h.until - self.clock, issued: h.issued - self.clock, ..h });
+        State { facts, boards, turn }
     }
 
     fn link(&mut self, mut fact: Fact) {
@@ -317,7 +345,7 @@ impl Live {
             let boards = fact.cover | fact.guard.map_or(0, |g| 1 << g);
             boards == 0 || boards & waited != 0
         });
-        self.boards = [None; 6];
+        (self.boards, self.holds) = ([None; 6], Holds::default());
         self.note_wait();
     }
 

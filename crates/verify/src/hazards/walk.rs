@@ -2,11 +2,14 @@
 
 use super::fields::{Depbar, Fields, bar_blocks, ends_group, warpgroup_wait};
 use super::rules::{OpcodeInfo, Rules, Special, file, used_as};
-use super::state::{Board, Fact, GuardTag, Live, MAX_ELAPSED, NewFact, State, WARPGROUP, exclude};
+use super::state::{
+    Board, Fact, GuardTag, Hold, Holds, Live, MAX_ELAPSED, NewFact, State, WARPGROUP, exclude,
+};
 use fixedbitset::FixedBitSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::{Block, Effects, Function, Inst, Lane, LaneRef, Operand, RegClass, Role};
+use sassafras_machine::dispatch::Dispatch;
 use sassafras_machine::mined::{ClassNumber, File, Queues, Use};
 use sassafras_machine::{Category, constants};
 
@@ -23,18 +26,24 @@ pub enum HazardKind {
     WaitTooSoon,
     /// The next instruction comes sooner than the opcode allows, whatever it is.
     Stall,
+    /// Goes into a pipe that has not taken up the instruction before.
+    Pipe,
+    /// Gives the warp's turn to other threads of it before an instruction has settled.
+    Settle,
     /// The control field means nothing on this machine.
     Field,
 }
 
 impl HazardKind {
     /// Every kind.
-    pub const ALL: [HazardKind; 6] = [
+    pub const ALL: [HazardKind; 8] = [
         HazardKind::Raw,
         HazardKind::War,
         HazardKind::Waw,
         HazardKind::WaitTooSoon,
         HazardKind::Stall,
+        HazardKind::Pipe,
+        HazardKind::Settle,
         HazardKind::Field,
     ];
 
@@ -46,6 +55,8 @@ impl HazardKind {
             HazardKind::Waw => "waw",
             HazardKind::WaitTooSoon => "wait-too-soon",
             HazardKind::Stall => "stall",
+            HazardKind::Pipe => "pipe",
+            HazardKind::Settle => "settle",
             HazardKind::Field => "field",
         }
     }
@@ -84,7 +95,8 @@ pub struct Pair<'a> {
     pub decoupled: bool,
     /// Both run under the same guard, so that the second surely meets the first.
     pub same_guard: bool,
-    /// For [`HazardKind::Stall`]: the least stall of the opcode.
+    /// For [`HazardKind::Stall`]: the least stall of the opcode. For [`HazardKind::Pipe`] and [`HazardKind::Settle`]: the
+    /// cycles between the two.
     pub required_stall: u8,
 }
 
@@ -339,6 +351,9 @@ impl<'a> Walker<'a> {
         let control = Fields::of(f, inst);
         self.legality(inst, &control, observer);
         self.wait(inst, &control, observer);
+        if control.runs {
+            self.held_up(inst, observer);
+        }
         let data = f.inst(inst);
         let queues = self.info(inst).queues;
         let guard = data.guard.and_then(|guard| self.live.tag(guard.lane, guard.negated));
@@ -387,12 +402,45 @@ impl<'a> Walker<'a> {
         if control.stall == 0 {
             // Stall 0 drains the pipes: code that is compiled for debugging relies on it for loads too.
             self.live.end_where(|fact| fact.guard.is_none());
+            self.live.holds = Holds::default();
         }
         self.live.tidy(|fact| is_over(f, opcodes, fact, clock));
         // How long draining takes is not known, but a scoreboard is set meanwhile.
         let stall = if control.stall == 0 { constants().scoreboard_set_to_wait } else { control.stall };
         self.live.clock += i32::from(stall);
         self.live.advance();
+    }
+
+    /// Whether the pipes take the instruction, and before the warp's turn goes elsewhere everything has settled. The hardware
+    /// does not hold a warp back for these.
+    fn held_up(&mut self, inst: Inst, observer: &mut impl Observer) {
+        let info = self.info(inst);
+        let Dispatch { busy, enters, mut settle, .. } = info.dispatch;
+        let clock = self.live.clock;
+        let Holds { pipes, turn } = &self.live.holds;
+        let pipe = (0..busy.len()).filter(|&p| enters[p]).filter_map(|p| pipes[p]).max();
+        for (kind, hold) in [(HazardKind::Pipe, pipe), (HazardKind::Settle, turn.filter(|_| info.switches))] {
+            let Some(Hold { until, issued, by }) = hold.filter(|hold| hold.until > clock) else { continue };
+            let elapsed = (clock - issued).clamp(0, MAX_ELAPSED) as u16;
+            observer.pair(&self.bare(kind, by, inst, elapsed, (until - issued) as u8));
+        }
+        if !info.facts.decoupled {
+            let predicate = self.rules.predicate_settle;
+            self.f.for_each_write(inst, |write| {
+                if write.lane.class() == RegClass::Pred {
+                    settle = settle.max(predicate);
+                }
+            });
+        }
+        let hold = |cycles: u8| Some(Hold { until: clock + i32::from(cycles), issued: clock, by: inst });
+        let holds = &mut self.live.holds;
+        // The next instruction comes a cycle later in any case.
+        for (pipe, &cycles) in holds.pipes.iter_mut().zip(&busy).filter(|&(_, &cycles)| cycles > 1) {
+            *pipe = hold(cycles).max(*pipe);
+        }
+        if settle > 1 {
+            holds.turn = hold(settle).max(holds.turn);
+        }
     }
 
     /// Waits for scoreboards: what they cover is no longer under way. The clock moves on by what waiting credits.
@@ -474,8 +522,9 @@ impl<'a> Walker<'a> {
             let Some(board) = board else { continue };
             let slot = &mut self.live.boards[usize::from(board)];
             let before = slot.and_then(|b| b.done);
-            *slot =
-                Some(Board { setter: inst, latest: clock, done: before.max(Some(clock + i32::from(least))) });
+            // A guard may keep every thread from running it, and then nothing is waited for.
+            let own = f.inst(inst).guard.is_none().then(|| clock + i32::from(least));
+            *slot = Some(Board { setter: inst, latest: clock, done: before.max(own) });
         }
         let live = &mut self.live;
         let mut add = |lane: LaneRef, write: bool, guard: Option<u8>, cover: u8| {
