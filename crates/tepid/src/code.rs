@@ -319,8 +319,8 @@ pub struct Distances<'c, 'f> {
     known: FxHashMap<u64, u16>,
 }
 
-/// Where nothing is known: longer than any latency that was mined for such results.
-const UNKNOWN: u16 = 24;
+/// Where nothing is known: the longest stall there is. Compiled code has nothing else, either.
+const UNKNOWN: u16 = 15;
 const UNKNOWN_BARRIER: u16 = 10;
 
 impl<'c, 'f> Distances<'c, 'f> {
@@ -340,7 +340,8 @@ impl<'c, 'f> Distances<'c, 'f> {
             | slot << 32
             | (touch.used_as as u64) << 44
             | (touch.file as u64) << 48
-            | u64::from(high) << 56;
+            | u64::from(high) << 56
+            | u64::from(touch.addend) << 57;
         let code = self.code;
         *self.known.entry(key).or_insert_with(|| {
             let query = PairQuery {
@@ -356,7 +357,9 @@ impl<'c, 'f> Distances<'c, 'f> {
             known.map_or(unknown(hazard, touch.file), |distance| match hazard {
                 // How close compiled code overwrites results depends on both latencies; a class of its own shows it.
                 Hazard::Waw if distance.observed_min > 1 => distance.observed_min,
-                _ => distance.safe,
+                _ if touch.addend => distance.observed_min,
+                // A stall has at most 15 cycles: results that need more are waited for by several instructions, or seldom close.
+                _ => distance.safe.min(distance.observed_min.max(UNKNOWN)),
             })
         })
     }

@@ -27,6 +27,8 @@ use thiserror::Error;
 pub const PIPES: usize = Pipe::ALL.len();
 
 const MAX_STALL: u8 = 15;
+/// How many blocks back stalls are looked for.
+const DEEP: u32 = 3;
 
 /// Cycles from uniform arithmetic to a uniform load or move that overwrites a source of it. Mined: never less in compiled code
 /// (sm_90); with one less an H200 computes something else.
@@ -186,16 +188,14 @@ impl Pass<'_, '_> {
         let mut again = Vec::new();
         if self.deficit(&entry, first) > 0 {
             // Whoever leads here too soon stalls longer.
-            let edges = std::mem::take(&mut self.edges.entering[block.as_u32() as usize]);
+            let edges = self.edges.entering[block.as_u32() as usize].clone();
             for (from, state) in &edges {
                 let Some(state) = state else { continue };
                 let deficit = self.deficit(state, first);
                 if deficit > 0 {
-                    self.raise(*from, deficit)?;
-                    again.push(self.block_of[index(*from)]);
+                    again.extend(self.raise(*from, deficit)?);
                 }
             }
-            self.edges.entering[block.as_u32() as usize] = edges;
         }
         'restart: loop {
             self.state.enter(&entry);
@@ -210,7 +210,15 @@ impl Pass<'_, '_> {
                     let more = ready - clock;
                     let stall = i32::from(self.fields[index(before)].stall) + more;
                     if stall > i32::from(MAX_STALL) {
-                        self.push_back(&insts[..i], stall)?;
+                        self.floors[index(before)] = MAX_STALL;
+                        let rest = stall - i32::from(MAX_STALL);
+                        self.fields[index(before)].stall = MAX_STALL;
+                        let changed = self.spread(block, &insts[..i], rest, DEEP)?;
+                        if changed.len() > 1 {
+                            // Those before it take the rest; this one is done again when they have.
+                            again.extend(changed);
+                            return Ok(again);
+                        }
                         continue 'restart;
                     }
                     self.fields[index(before)].stall = stall as u8;
@@ -252,38 +260,45 @@ impl Pass<'_, '_> {
         ready
     }
 
-    /// The last instruction of a block stalls longer than it does now.
-    fn raise(&mut self, inst: Inst, cycles: i32) -> Result<(), Unsolvable> {
-        let stall = i32::from(self.fields[index(inst)].stall) + cycles;
-        if stall <= i32::from(MAX_STALL) {
-            self.floors[index(inst)] = stall as u8;
-            return Ok(());
-        }
-        self.floors[index(inst)] = MAX_STALL;
+    /// An instruction that control leaves from stalls longer than it does now. Returns the blocks that changed.
+    fn raise(&mut self, inst: Inst, cycles: i32) -> Result<Vec<Block>, Unsolvable> {
         let block = self.block_of[index(inst)];
         let insts = self.code.f.block_insts(block);
         let at = insts.iter().position(|&other| other == inst).unwrap_or(0);
-        self.spread(&insts[..at], stall - i32::from(MAX_STALL))
+        self.spread(block, &insts[..=at], cycles, DEEP)
     }
 
-    /// The stall before an instruction is too long: the ones before that take the rest.
-    fn push_back(&mut self, before: &[Inst], stall: i32) -> Result<(), Unsolvable> {
-        let Some((&last, rest)) = before.split_last() else { return Err(Unsolvable::TooClose(stall as u32)) };
-        self.floors[index(last)] = MAX_STALL;
-        self.spread(rest, stall - i32::from(MAX_STALL))
-    }
-
-    fn spread(&mut self, insts: &[Inst], mut cycles: i32) -> Result<(), Unsolvable> {
+    /// Instructions of a block stall longer, the last ones first; what they cannot take those before the block do. Returns the
+    /// blocks that changed.
+    fn spread(
+        &mut self,
+        block: Block,
+        insts: &[Inst],
+        mut cycles: i32,
+        deep: u32,
+    ) -> Result<Vec<Block>, Unsolvable> {
         for &inst in insts.iter().rev() {
             let now = self.fields[index(inst)].stall.max(self.floors[index(inst)]);
             let more = cycles.min(i32::from(MAX_STALL - now));
             self.floors[index(inst)] = now + more as u8;
             cycles -= more;
             if cycles == 0 {
-                return Ok(());
+                return Ok(vec![block]);
             }
         }
-        Err(Unsolvable::TooClose(cycles as u32))
+        let before: Vec<Inst> =
+            self.edges.entering[block.as_u32() as usize].iter().map(|&(from, _)| from).collect();
+        if before.is_empty() || deep == 0 {
+            return Err(Unsolvable::TooClose(cycles as u32));
+        }
+        let mut changed = vec![block];
+        for from in before {
+            let block = self.block_of[index(from)];
+            let insts = self.code.f.block_insts(block);
+            let at = insts.iter().position(|&other| other == from).unwrap_or(0);
+            changed.extend(self.spread(block, &insts[..=at], cycles, deep - 1)?);
+        }
+        Ok(changed)
     }
 
     /// Places the waits of an instruction. Returns when it can go: its operands of fixed latency are there, its pipes take
