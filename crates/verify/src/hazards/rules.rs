@@ -106,7 +106,8 @@ impl Rules {
             hazard,
             file: pair.file(),
             producer: pair.producer_class,
-            high: pair.part % 2 == 1,
+            // Sources are read whole.
+            high: pair.part % 2 == 1 && hazard != Hazard::War,
             consumer: pair.consumer_class,
             used_as: pair.used_as,
             slot: pair.slot,
@@ -114,6 +115,8 @@ impl Rules {
         match self.table.distance(&query) {
             Some(distance) => Need::Cycles(distance.observed_min),
             None if pair.decoupled => Need::Scoreboard,
+            // Sources that no row names are read at issue.
+            None if hazard == Hazard::War => Need::Cycles(1),
             None => Need::Unknown,
         }
     }

@@ -349,6 +349,11 @@ impl Live {
         self.note_wait();
     }
 
+    /// Whether it is of this block.
+    pub fn is_recent(&self, fact: &Fact) -> bool {
+        fact.tick != 0
+    }
+
     /// Whether a wait came after the fact.
     pub fn waited(&self, fact: &Fact) -> bool {
         fact.waited || self.last_wait > fact.tick

@@ -381,9 +381,15 @@ impl<'a> Walker<'a> {
         f.for_each_write(inst, |write| {
             for fact in self.live.on(write.lane) {
                 // A later instruction of the same queue overwrites when it is its turn.
-                let in_order = accumulates(fact)
-                    || fact.queue != 0
-                        && fact.queue == if fact.write { queues.returns } else { queues.reads };
+                let in_turn = match fact.write {
+                    true => fact.queue == queues.returns,
+                    false => {
+                        fact.queue == queues.reads
+                            && self.live.is_recent(fact)
+                            && queues.overwrites(self.info(fact.producer).queues)
+                    }
+                };
+                let in_order = accumulates(fact) || fact.queue != 0 && in_turn;
                 if !in_order && !exclude(self.live.current(fact.tag), guard) {
                     let kind = if fact.write { HazardKind::Waw } else { HazardKind::War };
                     observer.pair(&self.pair(fact, inst, kind, write, Use::Overwrite));
@@ -486,7 +492,7 @@ impl<'a> Walker<'a> {
     fn issue(&mut self, inst: Inst, control: &Fields, tag: Option<GuardTag>) {
         let f = self.f;
         let info = *self.info(inst);
-        let Queues { reads, returns } = info.queues;
+        let Queues { reads, returns, .. } = info.queues;
         let clock = self.live.clock;
         let holds = info.special == Special::Bar && bar_blocks(f, inst) && f.inst(inst).guard.is_none();
         if holds && self.rules.barrier_reads {
@@ -563,7 +569,15 @@ impl<'a> Walker<'a> {
             }
             _ => add(lane, true, control.write, 0),
         });
-        // Sources of fixed-latency instructions are read at issue. Others may say by a read scoreboard when they have
+        // Uniform arithmetic reads late: what writes a uniform register at once may come before it.
+        if info.category == Some(Category::Uniform) && !info.facts.decoupled {
+            f.for_each_read(inst, |lane| {
+                if lane.role != Role::Guard && lane.lane.class() == RegClass::Uniform {
+                    add(lane, false, None, 0);
+                }
+            });
+        }
+        // Sources of other fixed-latency instructions are read at issue. Others may say by a read scoreboard when they have
         // been; without one, a finished write says so too, or enough cycles.
         let finished = control.write.map_or(0, |board| 1 << board);
         if info.facts.decoupled || control.read.is_some() {
