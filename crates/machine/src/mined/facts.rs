@@ -200,7 +200,8 @@ static QUEUES: LazyLock<HashMap<String, Queues>> = LazyLock::new(|| {
         numbered(&mut overwritten, name);
     }
     let bit = |name: &str| overwritten.iter().position(|&known| known == name).map_or(0, |at| 1 << at);
-    let overwrites = |row: &QueueRow| row.overwrites.split_whitespace().fold(0, |mask, name| mask | bit(name));
+    let overwrites =
+        |row: &QueueRow| row.overwrites.split_whitespace().fold(0, |mask, name| mask | bit(name));
     let queues = |(row, &[reads, returns]): (&QueueRow, &[u8; 2])| {
         let queues = Queues { reads, returns, names: bit(&row.name), overwrites: overwrites(row) };
         (row.name.clone(), queues)

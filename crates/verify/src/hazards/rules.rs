@@ -3,7 +3,7 @@
 use super::walk::{HazardKind, Pair};
 use rustc_hash::FxHashMap;
 use sassafras_ir::{Effects, Function, Inst, Operand, RegClass, Role};
-use sassafras_machine::dispatch::{Dispatch, known_dispatch, predicate_settle, switches};
+use sassafras_machine::dispatch::{Dispatch, known_dispatch, predicate_settle_min, switches};
 use sassafras_machine::mined::{
     ClassNumber, File, LeastLatency, MinedTable, OpcodeFacts, PAIR, PairQuery, Queues, Use, barrier_reads,
     least_latency, queues,
@@ -58,7 +58,7 @@ impl Rules {
     /// The same rules, with the pipes of an architecture.
     #[must_use]
     pub fn with_pipes(self, arch: Arch) -> Rules {
-        let predicate_settle = predicate_settle(arch);
+        let predicate_settle = predicate_settle_min(arch);
         Rules { arch: Some(arch), predicate_settle, known: Known::default(), ..self }
     }
 
@@ -147,8 +147,8 @@ impl Rules {
             queues: queues(text, category),
             least: least_latency(text, category),
             special: Special::of(text),
-            // What no row knows goes through no pipe and has settled.
-            dispatch: dispatch.unwrap_or(Dispatch { settle: 0, ..Dispatch::default() }),
+            // What no row knows goes through no pipe and settles at once.
+            dispatch: dispatch.unwrap_or_default(),
             switches: switches(text),
             class: self.table.number(text),
             class_64: self.table.number(&format!("{text}{PAIR}")),

@@ -351,7 +351,8 @@ impl<'a> Walker<'a> {
         let control = Fields::of(f, inst);
         self.legality(inst, &control, observer);
         self.wait(inst, &control, observer);
-        if control.runs {
+        // On sm_70 an `IADD3 RZ, RZ, RZ, RZ` stands where nothing is to be done.
+        if control.runs && !(f.defs(inst).is_empty() && f.uses(inst).is_empty() && is_alu(self.info(inst))) {
             self.held_up(inst, observer);
         }
         let data = f.inst(inst);
@@ -421,7 +422,7 @@ impl<'a> Walker<'a> {
     /// does not hold a warp back for these.
     fn held_up(&mut self, inst: Inst, observer: &mut impl Observer) {
         let info = self.info(inst);
-        let Dispatch { busy, enters, mut settle, .. } = info.dispatch;
+        let Dispatch { busy, enters, settle_min: mut settle, .. } = info.dispatch;
         let clock = self.live.clock;
         let Holds { pipes, turn } = &self.live.holds;
         let pipe = (0..busy.len()).filter(|&p| enters[p]).filter_map(|p| pipes[p]).max();
@@ -430,7 +431,9 @@ impl<'a> Walker<'a> {
             let elapsed = (clock - issued).clamp(0, MAX_ELAPSED) as u16;
             observer.pair(&self.bare(kind, by, inst, elapsed, (until - issued) as u8));
         }
-        if !info.facts.decoupled {
+        if matches!(info.category, Some(Category::Alu | Category::Half | Category::Fp64))
+            && !info.facts.decoupled
+        {
             let predicate = self.rules.predicate_settle;
             self.f.for_each_write(inst, |write| {
                 if write.lane.class() == RegClass::Pred {
@@ -588,6 +591,10 @@ impl<'a> Walker<'a> {
             });
         }
     }
+}
+
+fn is_alu(info: &OpcodeInfo) -> bool {
+    info.category == Some(Category::Alu)
 }
 
 /// The position of a matrix instruction's third source of general registers: what it adds to.
