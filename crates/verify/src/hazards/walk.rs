@@ -1,7 +1,7 @@
 //! The data flow.
 
 use super::fields::{Depbar, Fields, bar_blocks, ends_group, warpgroup_wait};
-use super::rules::{OpcodeInfo, Rules, Special, file, used_as};
+use super::rules::{OpcodeInfo, Pipes, Rules, Special, file, used_as};
 use super::state::{
     Board, Fact, GuardTag, Hold, Holds, Live, MAX_ELAPSED, NewFact, State, WARPGROUP, exclude,
 };
@@ -9,7 +9,6 @@ use fixedbitset::FixedBitSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::{Block, Effects, Function, Inst, Lane, LaneRef, Operand, RegClass, Role};
-use sassafras_machine::dispatch::Dispatch;
 use sassafras_machine::mined::{ClassNumber, File, Queues, Use};
 use sassafras_machine::{Category, constants};
 
@@ -209,7 +208,9 @@ impl Flow {
 
     fn block(&mut self, f: &Function, walker: &mut Walker<'_>, block: Block, observer: &mut impl Observer) {
         let Some(state) = &self.entry[block.as_u32() as usize] else { return };
-        walker.live.enter(state);
+        // Blocks also end where nothing branches.
+        let goes_on = matches!(self.cfg.preds(block), [only] if self.cfg.succs(*only).len() == 1);
+        walker.live.enter(state, goes_on);
         observer.block(block);
         for &inst in f.block_insts(block) {
             walker.step(inst, observer);
@@ -386,7 +387,7 @@ impl<'a> Walker<'a> {
                     true => fact.queue == queues.returns,
                     false => {
                         fact.queue == queues.reads
-                            && self.live.is_recent(fact)
+                            && fact.recent
                             && queues.overwrites(self.info(fact.producer).queues)
                     }
                 };
@@ -422,33 +423,27 @@ impl<'a> Walker<'a> {
     /// does not hold a warp back for these.
     fn held_up(&mut self, inst: Inst, observer: &mut impl Observer) {
         let info = self.info(inst);
-        let Dispatch { busy, enters, settle_min: mut settle, .. } = info.dispatch;
+        let Pipes { enters, holds, busy, mut settle } = info.pipes;
         let clock = self.live.clock;
         let Holds { pipes, turn } = &self.live.holds;
-        let pipe = (0..busy.len()).filter(|&p| enters[p]).filter_map(|p| pipes[p]).max();
+        let pipe = bits(enters).filter_map(|pipe| pipes[pipe]).max();
         for (kind, hold) in [(HazardKind::Pipe, pipe), (HazardKind::Settle, turn.filter(|_| info.switches))] {
             let Some(Hold { until, issued, by }) = hold.filter(|hold| hold.until > clock) else { continue };
             let elapsed = (clock - issued).clamp(0, MAX_ELAPSED) as u16;
             observer.pair(&self.bare(kind, by, inst, elapsed, (until - issued) as u8));
         }
-        if matches!(info.category, Some(Category::Alu | Category::Half | Category::Fp64))
-            && !info.facts.decoupled
-        {
-            let predicate = self.rules.predicate_settle;
-            self.f.for_each_write(inst, |write| {
-                if write.lane.class() == RegClass::Pred {
-                    settle = settle.max(predicate);
-                }
-            });
+        let math = matches!(info.category, Some(Category::Alu | Category::Half | Category::Fp64));
+        let is_predicate = |op: &Operand| matches!(op, Operand::Reg(span) if span.class() == RegClass::Pred);
+        if math && !info.facts.decoupled && self.f.defs(inst).iter().any(is_predicate) {
+            settle = settle.max(self.rules.predicate_settle);
         }
         let hold = |cycles: u8| Some(Hold { until: clock + i32::from(cycles), issued: clock, by: inst });
-        let holds = &mut self.live.holds;
-        // The next instruction comes a cycle later in any case.
-        for (pipe, &cycles) in holds.pipes.iter_mut().zip(&busy).filter(|&(_, &cycles)| cycles > 1) {
-            *pipe = hold(cycles).max(*pipe);
+        let held = &mut self.live.holds;
+        for pipe in bits(holds) {
+            held.pipes[pipe] = hold(busy[pipe]).max(held.pipes[pipe]);
         }
         if settle > 1 {
-            holds.turn = hold(settle).max(holds.turn);
+            held.turn = hold(settle).max(held.turn);
         }
     }
 
@@ -591,6 +586,15 @@ impl<'a> Walker<'a> {
             });
         }
     }
+}
+
+/// The places of the bits that are set.
+fn bits(mut mask: u16) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
+        mask &= mask - 1;
+        Some(place)
+    })
 }
 
 fn is_alu(info: &OpcodeInfo) -> bool {
