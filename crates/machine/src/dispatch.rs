@@ -56,11 +56,19 @@ pub struct Dispatch {
     pub least: u8,
     /// Cycles until the warp's turn may go to other threads of it.
     pub settle: u8,
+    /// The least of these that any compiled code leaves.
+    pub settle_min: u8,
 }
 
 impl Default for Dispatch {
     fn default() -> Dispatch {
-        Dispatch { busy: [0; Pipe::ALL.len()], enters: [false; Pipe::ALL.len()], least: 1, settle: 32 }
+        Dispatch {
+            busy: [0; Pipe::ALL.len()],
+            enters: [false; Pipe::ALL.len()],
+            least: 1,
+            settle: 32,
+            settle_min: 1,
+        }
     }
 }
 
@@ -97,7 +105,16 @@ pub fn switches(opcode: &str) -> bool {
 
 /// Cycles until the warp's turn may go to other threads of it, behind whatever writes a predicate.
 pub fn predicate_settle(arch: Arch) -> u8 {
-    DISPATCH.get("predicate").and_then(|rows| best(rows, arch)).map_or(32, |row| row.settle)
+    predicate(arch).map_or(32, |row| row.settle)
+}
+
+/// The least of [`predicate_settle`] that any compiled code leaves.
+pub fn predicate_settle_min(arch: Arch) -> u8 {
+    predicate(arch).map_or(1, |row| row.settle_min)
+}
+
+fn predicate(arch: Arch) -> Option<Dispatch> {
+    DISPATCH.get("predicate").and_then(|rows| best(rows, arch))
 }
 
 /// The row for an architecture: one for some tables comes before one for all.
@@ -141,6 +158,7 @@ struct RawDispatch {
     pipes: String,
     least: u8,
     settle: u8,
+    settle_min: u8,
     #[serde(rename = "source")]
     _source: String,
 }
@@ -154,7 +172,12 @@ static DISPATCH: LazyLock<HashMap<String, Vec<DispatchRow>>> = LazyLock::new(|| 
     let rows = table::rows::<RawDispatch>("dispatch", include_str!("../data/dispatch.csv"));
     let mut out: HashMap<String, Vec<DispatchRow>> = HashMap::default();
     for row in rows.expect("checked by the tests").into_iter().map(|row| row.value) {
-        let mut dispatch = Dispatch { least: row.least, settle: row.settle, ..Dispatch::default() };
+        let mut dispatch = Dispatch {
+            least: row.least,
+            settle: row.settle,
+            settle_min: row.settle_min,
+            ..Dispatch::default()
+        };
         for part in row.pipes.split_whitespace() {
             let (pipe, cycles) = part.split_once(':').expect("checked by the tests");
             let name = pipe.strip_prefix('>');
@@ -204,7 +227,7 @@ mod tests {
         let enters = dispatch(arch("sm_90"), "BAR").enters;
         assert_eq!((enters[Pipe::Memory as usize], enters[Pipe::Constant as usize]), (false, true));
         assert_eq!((on("sm_120", "LOP3", Pipe::Alu), on("sm_120", "SEL", Pipe::Alu)), (2, 0));
-        assert_eq!((dispatch(arch("sm_90"), "BRA").least, predicate_settle(arch("sm_90"))), (5, 12));
+        assert_eq!((dispatch(arch("sm_90"), "BRA").least, predicate_settle(arch("sm_90"))), (5, 13));
         assert_eq!(dispatch(arch("sm_90"), "NOVEL"), Dispatch::default());
     }
 
@@ -212,6 +235,7 @@ mod tests {
     fn rows_are_sound() {
         for (name, rows) in DISPATCH.iter() {
             assert!(rows.iter().all(|row| row.dispatch.least > 0), "{name}");
+            assert!(rows.iter().all(|row| row.dispatch.settle >= row.dispatch.settle_min), "{name}");
             let all = rows.iter().filter(|row| row.tables == "*").count();
             assert!(all <= 1, "{name} has {all} rows for all tables");
         }

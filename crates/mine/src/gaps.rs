@@ -52,6 +52,9 @@ pub struct Gaps {
     pub counts: FxHashMap<(GapKind, String, String), Counts>,
 }
 
+/// In one function, by the numbers of the two opcodes, and whether the first one writes a predicate.
+type Seen = FxHashMap<(GapKind, u32, bool, u32), Counts>;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Recent {
     inst: Inst,
@@ -61,21 +64,12 @@ struct Recent {
     before: bool,
 }
 
-/// Whether an opcode gives the warp's turn to other threads of it.
-fn switches(text: &str) -> bool {
-    let base = text.split('.').next().unwrap_or(text);
-    matches!(
-        base,
-        "BSYNC" | "CALL" | "RET" | "WARPSYNC" | "BREAK" | "YIELD" | "BMOV" | "BPT" | "EXIT" | "BRX" | "BRA"
-    )
-}
-
 impl Gaps {
     /// Counts the pairs of a function.
     pub fn function(&mut self, f: &Function) {
         let cfg = Cfg::new(f);
         let mut exits: Vec<Vec<Recent>> = vec![Vec::new(); f.block_count()];
-        let mut seen: FxHashMap<(GapKind, u32, bool, u32), Counts> = FxHashMap::default();
+        let mut seen = Seen::default();
         for round in 0..3 {
             for &block in cfg.reverse_post_order() {
                 let mut recent: Vec<Recent> = Vec::new();
@@ -119,12 +113,7 @@ impl Counts {
     }
 }
 
-fn step(
-    f: &Function,
-    inst: Inst,
-    recent: &mut Vec<Recent>,
-    seen: Option<&mut FxHashMap<(GapKind, u32, bool, u32), Counts>>,
-) {
+fn step(f: &Function, inst: Inst, recent: &mut Vec<Recent>, seen: Option<&mut Seen>) {
     let Payload::Word(word) = f.inst(inst).payload else { return recent.clear() };
     let raw = volta::read(word);
     let waits = raw.get(Field::Wait) != 0 || f.opcode_text(f.inst(inst).opcode).starts_with("DEPBAR");
@@ -135,7 +124,7 @@ fn step(
     let runs = word >> 12 & 15 != 15;
     if let Some(seen) = seen.filter(|_| runs) {
         let second = f.inst(inst).opcode;
-        let turns = switches(f.opcode_text(second));
+        let turns = f.opcode_text(second).starts_with("BSYNC");
         let mut writes: Vec<Lane> = Vec::new();
         f.for_each_write(inst, |write| writes.push(write.lane));
         for r in recent.iter() {

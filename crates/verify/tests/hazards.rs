@@ -345,9 +345,9 @@ fn pipes_take_an_instruction_when_they_are_free() {
 fn everything_settles_before_the_turn_goes_to_other_threads() {
     let body = |first: &str, stall: u8| format!("S{stall} | {first}\nS5 | B1 = BSYNC B0\nS1 | EXIT !exit");
     for (arch, first, cycles) in [
-        ("sm_90", "R1 = IADD3 R0, R0", 6),
-        ("sm_90", "P0 = ISETP R0, R0", 12),
-        ("sm_90", "R2 = DADD R0, R4", 11),
+        ("sm_90", "R1 = IADD3 R0, R0", 2),
+        ("sm_90", "P0 = ISETP R0, R0", 8),
+        ("sm_90", "R2 = DADD R0, R4", 6),
         ("sm_90", "R2 = LDG.E global.4[R4]", 2),
         ("sm_80", "R1 = IADD3 R0, R0", 2),
         ("sm_80", "R2 = IMAD.WIDE R0, R1", 4),
@@ -361,8 +361,36 @@ fn everything_settles_before_the_turn_goes_to_other_threads() {
         );
     }
     // Over the edge of a block, too: the shorter way counts.
-    let joined = "S8 | P1 = ISETP R0, R0\nS5 | @P0 BRA ^out !branch\n^long:\nS9 | NOP\n^out:\nS5 | B1 = BSYNC B0\nS1 | EXIT !exit";
+    let joined = "S3 | P1 = ISETP R0, R0\nS5 | @P0 BRA ^out !branch\n^long:\nS9 | NOP\n^out:\nS5 | B1 = BSYNC B0\nS1 | EXIT !exit";
     assert_eq!(held_up("sm_90", joined), []);
-    let joined = joined.replace("S8 |", "S6 |");
-    assert_eq!(held_up("sm_90", &joined), [(HazardKind::Settle, Some(12), 11)]);
+    let joined = joined.replace("S3 |", "S2 |");
+    assert_eq!(held_up("sm_90", &joined), [(HazardKind::Settle, Some(8), 7)]);
+}
+
+#[test]
+fn uniform_arithmetic_reads_late() {
+    let body = |arch: &str, second: &str, stall: u8| {
+        kinds_on(arch, &format!("S{stall} | UR6 = ULEA UR4, UR5\nS15 | {second}\nS5 | EXIT !exit"))
+    };
+    for second in ["UR4 = UMOV UR8", "UR5 = ULDC"] {
+        assert_eq!(body("sm_90", second, 3), [], "{second}");
+        assert_eq!(body("sm_90", second, 2), [HazardKind::War], "{second}");
+    }
+    assert_eq!(body("sm_90", "UR4 = UIADD3 UR8, UR9", 2), [], "it reads as late itself");
+    assert_eq!(body("sm_107", "UR4 = UMOV UR8", 1), [], "compiled code leaves one cycle");
+}
+
+#[test]
+fn sources_are_overwritten_in_turn_by_few_and_inside_a_block() {
+    let body = |first: &str, between: &str, second: &str| {
+        kinds_on("sm_90", &format!("S4 | {first}\n{between}S15 | {second}\nS5 | EXIT !exit"))
+    };
+    let [store, load] = ["shared.4[R4] = STS R1", "R1 = LDS shared.4[R6]"];
+    assert_eq!(body(store, "", load), []);
+    assert_eq!(
+        body(store, "", "R1 = LDG.E global.4[R8]"),
+        [HazardKind::War],
+        "no compiled code relies on it"
+    );
+    assert_eq!(body(store, "S5 | @P0 BRA ^next !branch\n^next:\n", load), [HazardKind::War]);
 }

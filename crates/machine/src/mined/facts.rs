@@ -16,6 +16,19 @@ pub struct Queues {
     pub reads: u8,
     /// Where its results come back.
     pub returns: u8,
+    /// The names that it answers to, one bit each.
+    names: u32,
+    /// The names of those whose sources its result may overwrite before they are known to have been read.
+    overwrites: u32,
+}
+
+impl Queues {
+    /// Whether the result may overwrite sources of an earlier instruction of the same block and queue with no wait: it is
+    /// written when it is its turn, and by then those have been read. Order alone is not enough: compiled code relies on it
+    /// for some pairs only.
+    pub const fn overwrites(self, earlier: Queues) -> bool {
+        self.overwrites & earlier.names != 0
+    }
 }
 
 /// The class of an opcode, or of a shaped one (`HMMA:4/4/2/4`, `IADD:64`), in a table.
@@ -64,8 +77,10 @@ fn arch_row(arch: Arch) -> Option<&'static ArchRow> {
 /// The queues that an opcode goes through.
 pub fn queues(opcode: &str, category: Option<Category>) -> Queues {
     let base = opcode.split('.').next().unwrap_or(opcode);
-    let by_category = || category.and_then(|c| QUEUES.get(c.name()));
-    QUEUES.get(base).or_else(by_category).copied().unwrap_or_default()
+    let by_category = category.and_then(|c| QUEUES.get(c.name()));
+    let own = QUEUES.get(base).or(by_category).copied().unwrap_or_default();
+    // What holds for the category holds for the opcode too.
+    Queues { names: own.names | by_category.map_or(0, |q| q.names), ..own }
 }
 
 /// What waits for an instruction's scoreboards take at the least; 0 where nothing is known.
@@ -169,26 +184,42 @@ struct QueueRow {
     name: String,
     reads: String,
     returns: String,
+    overwrites: String,
     #[serde(rename = "source")]
     _source: String,
 }
 
 static QUEUES: LazyLock<HashMap<String, Queues>> = LazyLock::new(|| {
     let rows = table::rows::<QueueRow>("mined queues", include_str!("../../data/mined/queues.csv"));
-    let mut names: Vec<String> = Vec::new();
-    let mut number = |name: String| match name.as_str() {
-        "" => 0,
-        _ => {
-            let at = names.iter().position(|known| *known == name).unwrap_or(names.len());
-            if at == names.len() {
-                names.push(name);
-            }
-            at as u8 + 1
-        }
+    let rows: Vec<QueueRow> = rows.expect("checked by the tests").into_iter().map(|row| row.value).collect();
+    let mut names: Vec<&str> = Vec::new();
+    let mut queue = |name| numbered(&mut names, name).map_or(0, |at| at as u8 + 1);
+    let numbers: Vec<[u8; 2]> = rows.iter().map(|row| [queue(&row.reads), queue(&row.returns)]).collect();
+    let mut overwritten: Vec<&str> = Vec::new();
+    for name in rows.iter().flat_map(|row| row.overwrites.split_whitespace()) {
+        numbered(&mut overwritten, name);
+    }
+    let bit = |name: &str| overwritten.iter().position(|&known| known == name).map_or(0, |at| 1 << at);
+    let overwrites =
+        |row: &QueueRow| row.overwrites.split_whitespace().fold(0, |mask, name| mask | bit(name));
+    let queues = |(row, &[reads, returns]): (&QueueRow, &[u8; 2])| {
+        let queues = Queues { reads, returns, names: bit(&row.name), overwrites: overwrites(row) };
+        (row.name.clone(), queues)
     };
-    let rows = rows.expect("checked by the tests").into_iter().map(|row| row.value);
-    rows.map(|row| (row.name, Queues { reads: number(row.reads), returns: number(row.returns) })).collect()
+    rows.iter().zip(&numbers).map(queues).collect()
 });
+
+/// The place of a name among those seen so far; none for the empty one.
+fn numbered<'a>(names: &mut Vec<&'a str>, name: &'a str) -> Option<usize> {
+    if name.is_empty() {
+        return None;
+    }
+    let at = names.iter().position(|&known| known == name).unwrap_or(names.len());
+    if at == names.len() {
+        names.push(name);
+    }
+    Some(at)
+}
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

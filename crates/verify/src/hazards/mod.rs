@@ -16,9 +16,16 @@
 //! 2. a later instruction of the same pipe set a scoreboard that has been waited for: results return in order inside a
 //!    pipe;
 //! 3. enough cycles lie between, counted as the sum of the stalls on the way. A wait on the way credits at most what the
-//!    awaited instruction takes at the least, less what has passed already.
+//!    awaited instruction takes at the least, less what has passed already; nothing if a guard may keep it from running;
+//! 4. it overwrites a source of an earlier instruction of the same block and queue, and compiled code relies on that for
+//!    such a pair (`machine/data/mined/queues.csv`).
 //!
 //! Where paths meet, the worst holds: the fewest cycles, covered only if covered on all.
+//!
+//! Whatever the registers, instructions keep a distance from those before them (`machine/data/dispatch.csv`):
+//!
+//! * inside a block, no instruction goes into a pipe that has not taken up the one before ([`HazardKind::Pipe`]);
+//! * before `BSYNC` gives the warp's turn to other threads, results have settled ([`HazardKind::Settle`]).
 
 mod fields;
 pub mod rules;

@@ -3,7 +3,7 @@
 use super::walk::{HazardKind, Pair};
 use rustc_hash::FxHashMap;
 use sassafras_ir::{Effects, Function, Inst, Operand, RegClass, Role};
-use sassafras_machine::dispatch::{Dispatch, known_dispatch, predicate_settle, switches};
+use sassafras_machine::dispatch::{Dispatch, Pipe, known_dispatch, predicate_settle_min, switches};
 use sassafras_machine::mined::{
     ClassNumber, File, LeastLatency, MinedTable, OpcodeFacts, PAIR, PairQuery, Queues, Use, barrier_reads,
     least_latency, queues,
@@ -58,7 +58,7 @@ impl Rules {
     /// The same rules, with the pipes of an architecture.
     #[must_use]
     pub fn with_pipes(self, arch: Arch) -> Rules {
-        let predicate_settle = predicate_settle(arch);
+        let predicate_settle = predicate_settle_min(arch);
         Rules { arch: Some(arch), predicate_settle, known: Known::default(), ..self }
     }
 
@@ -106,7 +106,8 @@ impl Rules {
             hazard,
             file: pair.file(),
             producer: pair.producer_class,
-            high: pair.part % 2 == 1,
+            // Sources are read whole.
+            high: pair.part % 2 == 1 && hazard != Hazard::War,
             consumer: pair.consumer_class,
             used_as: pair.used_as,
             slot: pair.slot,
@@ -114,6 +115,8 @@ impl Rules {
         match self.table.distance(&query) {
             Some(distance) => Need::Cycles(distance.observed_min),
             None if pair.decoupled => Need::Scoreboard,
+            // Sources that no row names are read at issue.
+            None if hazard == Hazard::War => Need::Cycles(1),
             None => Need::Unknown,
         }
     }
@@ -144,8 +147,8 @@ impl Rules {
             queues: queues(text, category),
             least: least_latency(text, category),
             special: Special::of(text),
-            // What no row knows goes through no pipe and has settled.
-            dispatch: dispatch.unwrap_or(Dispatch { settle: 0, ..Dispatch::default() }),
+            // What no row knows goes through no pipe and settles at once.
+            pipes: Pipes::of(&dispatch.unwrap_or_default()),
             switches: switches(text),
             class: self.table.number(text),
             class_64: self.table.number(&format!("{text}{PAIR}")),
@@ -226,7 +229,7 @@ pub(super) struct OpcodeInfo {
     pub queues: Queues,
     pub least: LeastLatency,
     pub special: Special,
-    pub dispatch: Dispatch,
+    pub pipes: Pipes,
     /// Gives the warp's turn to other threads of it.
     pub switches: bool,
     /// The class in the table, and that of the same opcode with a pair as its result.
@@ -234,6 +237,34 @@ pub(super) struct OpcodeInfo {
     pub class_64: Option<ClassNumber>,
     /// By register class.
     pub horizon: [u8; 6],
+}
+
+/// The pipes an opcode goes through, and how long it settles.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pipes {
+    /// Those it goes into, one bit each.
+    pub enters: u16,
+    /// Those it holds up for longer than a cycle, one bit each.
+    pub holds: u16,
+    /// By pipe, for how long.
+    pub busy: [u8; Pipe::ALL.len()],
+    /// Until the warp's turn may go to other threads of it.
+    pub settle: u8,
+}
+
+impl Pipes {
+    fn of(dispatch: &Dispatch) -> Pipes {
+        let mask = |which: &dyn Fn(usize) -> bool| {
+            (0..Pipe::ALL.len()).filter(|&pipe| which(pipe)).fold(0, |mask, pipe| mask | 1 << pipe)
+        };
+        Pipes {
+            enters: mask(&|pipe| dispatch.enters[pipe]),
+            // The next instruction comes a cycle later in any case.
+            holds: mask(&|pipe| dispatch.busy[pipe] > 1),
+            busy: dispatch.busy,
+            settle: dispatch.settle_min,
+        }
+    }
 }
 
 /// Opcodes that wait or run in ways of their own.

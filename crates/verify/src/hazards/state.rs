@@ -58,6 +58,8 @@ pub(super) struct Fact {
     pub tag: Option<GuardTag>,
     /// The clock when it was issued.
     pub issued: i32,
+    /// Nothing but straight code lies between.
+    pub recent: bool,
     /// A wait lies between.
     pub waited: bool,
     /// The instruction count when it was issued.
@@ -160,6 +162,7 @@ impl State {
                         counted: x.counted.filter(|_| x.counted == y.counted),
                         behind: x.behind.min(y.behind),
                         issued: x.issued.max(y.issued),
+                        recent: x.recent && y.recent,
                         waited: x.waited || y.waited,
                         tag: x.tag.filter(|_| x.tag == y.tag),
                         ..*x
@@ -218,13 +221,13 @@ impl Live {
         }
     }
 
-    /// Starts a block.
-    pub fn enter(&mut self, state: &State) {
+    /// Starts a block; it may go on where one other ended.
+    pub fn enter(&mut self, state: &State, goes_on: bool) {
         self.clear();
         self.boards = state.boards;
         self.holds.turn = state.turn;
         for &fact in &state.facts {
-            self.link(fact);
+            self.link(Fact { recent: fact.recent && goes_on, ..fact });
         }
     }
 
@@ -300,6 +303,7 @@ impl Live {
             queue: new.queue,
             tag: new.tag,
             issued: self.clock,
+            recent: true,
             waited: false,
             tick: self.tick,
             dead: false,

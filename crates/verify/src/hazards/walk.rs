@@ -1,7 +1,7 @@
 //! The data flow.
 
 use super::fields::{Depbar, Fields, bar_blocks, ends_group, warpgroup_wait};
-use super::rules::{OpcodeInfo, Rules, Special, file, used_as};
+use super::rules::{OpcodeInfo, Pipes, Rules, Special, file, used_as};
 use super::state::{
     Board, Fact, GuardTag, Hold, Holds, Live, MAX_ELAPSED, NewFact, State, WARPGROUP, exclude,
 };
@@ -9,7 +9,6 @@ use fixedbitset::FixedBitSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::{Block, Effects, Function, Inst, Lane, LaneRef, Operand, RegClass, Role};
-use sassafras_machine::dispatch::Dispatch;
 use sassafras_machine::mined::{ClassNumber, File, Queues, Use};
 use sassafras_machine::{Category, constants};
 
@@ -209,7 +208,9 @@ impl Flow {
 
     fn block(&mut self, f: &Function, walker: &mut Walker<'_>, block: Block, observer: &mut impl Observer) {
         let Some(state) = &self.entry[block.as_u32() as usize] else { return };
-        walker.live.enter(state);
+        // Blocks also end where nothing branches.
+        let goes_on = matches!(self.cfg.preds(block), [only] if self.cfg.succs(*only).len() == 1);
+        walker.live.enter(state, goes_on);
         observer.block(block);
         for &inst in f.block_insts(block) {
             walker.step(inst, observer);
@@ -351,7 +352,8 @@ impl<'a> Walker<'a> {
         let control = Fields::of(f, inst);
         self.legality(inst, &control, observer);
         self.wait(inst, &control, observer);
-        if control.runs {
+        // On sm_70 an `IADD3 RZ, RZ, RZ, RZ` stands where nothing is to be done.
+        if control.runs && !(f.defs(inst).is_empty() && f.uses(inst).is_empty() && is_alu(self.info(inst))) {
             self.held_up(inst, observer);
         }
         let data = f.inst(inst);
@@ -381,9 +383,15 @@ impl<'a> Walker<'a> {
         f.for_each_write(inst, |write| {
             for fact in self.live.on(write.lane) {
                 // A later instruction of the same queue overwrites when it is its turn.
-                let in_order = accumulates(fact)
-                    || fact.queue != 0
-                        && fact.queue == if fact.write { queues.returns } else { queues.reads };
+                let in_turn = match fact.write {
+                    true => fact.queue == queues.returns,
+                    false => {
+                        fact.queue == queues.reads
+                            && fact.recent
+                            && queues.overwrites(self.info(fact.producer).queues)
+                    }
+                };
+                let in_order = accumulates(fact) || fact.queue != 0 && in_turn;
                 if !in_order && !exclude(self.live.current(fact.tag), guard) {
                     let kind = if fact.write { HazardKind::Waw } else { HazardKind::War };
                     observer.pair(&self.pair(fact, inst, kind, write, Use::Overwrite));
@@ -415,31 +423,27 @@ impl<'a> Walker<'a> {
     /// does not hold a warp back for these.
     fn held_up(&mut self, inst: Inst, observer: &mut impl Observer) {
         let info = self.info(inst);
-        let Dispatch { busy, enters, mut settle, .. } = info.dispatch;
+        let Pipes { enters, holds, busy, mut settle } = info.pipes;
         let clock = self.live.clock;
         let Holds { pipes, turn } = &self.live.holds;
-        let pipe = (0..busy.len()).filter(|&p| enters[p]).filter_map(|p| pipes[p]).max();
+        let pipe = bits(enters).filter_map(|pipe| pipes[pipe]).max();
         for (kind, hold) in [(HazardKind::Pipe, pipe), (HazardKind::Settle, turn.filter(|_| info.switches))] {
             let Some(Hold { until, issued, by }) = hold.filter(|hold| hold.until > clock) else { continue };
             let elapsed = (clock - issued).clamp(0, MAX_ELAPSED) as u16;
             observer.pair(&self.bare(kind, by, inst, elapsed, (until - issued) as u8));
         }
-        if !info.facts.decoupled {
-            let predicate = self.rules.predicate_settle;
-            self.f.for_each_write(inst, |write| {
-                if write.lane.class() == RegClass::Pred {
-                    settle = settle.max(predicate);
-                }
-            });
+        let math = matches!(info.category, Some(Category::Alu | Category::Half | Category::Fp64));
+        let is_predicate = |op: &Operand| matches!(op, Operand::Reg(span) if span.class() == RegClass::Pred);
+        if math && !info.facts.decoupled && self.f.defs(inst).iter().any(is_predicate) {
+            settle = settle.max(self.rules.predicate_settle);
         }
         let hold = |cycles: u8| Some(Hold { until: clock + i32::from(cycles), issued: clock, by: inst });
-        let holds = &mut self.live.holds;
-        // The next instruction comes a cycle later in any case.
-        for (pipe, &cycles) in holds.pipes.iter_mut().zip(&busy).filter(|&(_, &cycles)| cycles > 1) {
-            *pipe = hold(cycles).max(*pipe);
+        let held = &mut self.live.holds;
+        for pipe in bits(holds) {
+            held.pipes[pipe] = hold(busy[pipe]).max(held.pipes[pipe]);
         }
         if settle > 1 {
-            holds.turn = hold(settle).max(holds.turn);
+            held.turn = hold(settle).max(held.turn);
         }
     }
 
@@ -486,7 +490,7 @@ impl<'a> Walker<'a> {
     fn issue(&mut self, inst: Inst, control: &Fields, tag: Option<GuardTag>) {
         let f = self.f;
         let info = *self.info(inst);
-        let Queues { reads, returns } = info.queues;
+        let Queues { reads, returns, .. } = info.queues;
         let clock = self.live.clock;
         let holds = info.special == Special::Bar && bar_blocks(f, inst) && f.inst(inst).guard.is_none();
         if holds && self.rules.barrier_reads {
@@ -563,7 +567,15 @@ impl<'a> Walker<'a> {
             }
             _ => add(lane, true, control.write, 0),
         });
-        // Sources of fixed-latency instructions are read at issue. Others may say by a read scoreboard when they have
+        // Uniform arithmetic reads late: what writes a uniform register at once may come before it.
+        if info.category == Some(Category::Uniform) && !info.facts.decoupled {
+            f.for_each_read(inst, |lane| {
+                if lane.role != Role::Guard && lane.lane.class() == RegClass::Uniform {
+                    add(lane, false, None, 0);
+                }
+            });
+        }
+        // Sources of other fixed-latency instructions are read at issue. Others may say by a read scoreboard when they have
         // been; without one, a finished write says so too, or enough cycles.
         let finished = control.write.map_or(0, |board| 1 << board);
         if info.facts.decoupled || control.read.is_some() {
@@ -574,6 +586,19 @@ impl<'a> Walker<'a> {
             });
         }
     }
+}
+
+/// The places of the bits that are set.
+fn bits(mut mask: u16) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
+        mask &= mask - 1;
+        Some(place)
+    })
+}
+
+fn is_alu(info: &OpcodeInfo) -> bool {
+    info.category == Some(Category::Alu)
 }
 
 /// The position of a matrix instruction's third source of general registers: what it adds to.
