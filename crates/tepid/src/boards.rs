@@ -282,9 +282,9 @@ impl Assigner<'_, '_> {
                 }
             }
             for &reader in self.readers.get(usize::from(touch.lane)).into_iter().flatten() {
-                // What reads through the same queue overwrites when its turn has come.
-                let in_order = code.op(window.insts[reader as usize]).queues.reads;
-                if in_order != 0 && in_order == queues.reads {
+                // Some results are written so late that those before them in the block have read their sources.
+                let here = reader >= window.entered && (at as usize) < window.insts.len();
+                if here && queues.overwrites(code.op(window.insts[reader as usize]).queues) {
                     continue;
                 }
                 // A result that was waited for shows that the sources had been read.

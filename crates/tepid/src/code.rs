@@ -222,9 +222,11 @@ fn op(table: Option<&MinedTable>, arch: Arch, text: &str) -> Op {
 /// The queues of an opcode. Only what goes through the memory pipe reads its sources in one order: on an H200 a special
 /// function that was issued behind a store was done before the store had read its data.
 fn own_queues(text: &str, category: Option<Category>, dispatch: &Dispatch) -> Queues {
-    let queues = queues(text, category);
-    let memory = dispatch.busy[Pipe::Memory as usize] > 0;
-    Queues { reads: if memory { queues.reads } else { 0 }, ..queues }
+    let mut queues = queues(text, category);
+    if dispatch.busy[Pipe::Memory as usize] == 0 {
+        queues.reads = 0;
+    }
+    queues
 }
 
 /// In compiled code instructions of fixed latency end the warp's turn when they stall for three cycles or more, and all

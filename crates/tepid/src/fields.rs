@@ -374,9 +374,12 @@ impl Pass<'_, '_> {
             if !pending.write && !overwrites {
                 continue;
             }
-            // What reads, or comes back, through the same queue does so when it is its turn.
-            let queue = if pending.write { queues.returns } else { queues.reads };
-            let in_turn = pending.queue != 0 && pending.queue == queue;
+            // What comes back through the same queue comes when it is its turn; and some results are written so late that
+            // those before them in the block have read their sources.
+            let in_turn = match pending.write {
+                true => pending.queue != 0 && pending.queue == queues.returns,
+                false => pending.number > 0 && queues.overwrites(self.code.op(pending.producer).queues),
+            };
             if in_turn && (overwrites || touch.addend && pending.guarded)
                 || exclude(self.state.current(pending.tag), guard)
             {
