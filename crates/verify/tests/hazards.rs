@@ -350,7 +350,7 @@ fn everything_settles_before_the_turn_goes_to_other_threads() {
         ("sm_90", "R2 = DADD R0, R4", 6),
         ("sm_90", "R2 = LDG.E global.4[R4]", 2),
         ("sm_80", "R1 = IADD3 R0, R0", 2),
-        ("sm_80", "R2 = IMAD.WIDE R0, R1", 4),
+        ("sm_80", "R2 = IMAD.WIDE R0, R1", 2),
     ] {
         assert_eq!(held_up(arch, &body(first, cycles)), [], "{arch}: {first}");
         let few = held_up(arch, &body(first, cycles - 1));
@@ -392,5 +392,5 @@ fn sources_are_overwritten_in_turn_by_few_and_inside_a_block() {
         [HazardKind::War],
         "no compiled code relies on it"
     );
-    assert_eq!(body(store, "S5 | @P0 BRA ^next !branch\n^next:\n", load), [HazardKind::War]);
+    assert_eq!(body(store, "S5 | @P0 BRA ^entry !branch\n^next:\n", load), [HazardKind::War]);
 }

@@ -380,6 +380,8 @@ impl<'a> Walker<'a> {
                 }
             }
         });
+        // Matrix and FP64 instructions run one behind the other, memory instructions only queue up.
+        let in_order_pipe = matches!(self.info(inst).category, Some(Category::Tensor | Category::Fp64));
         f.for_each_write(inst, |write| {
             for fact in self.live.on(write.lane) {
                 // A later instruction of the same queue overwrites when it is its turn.
@@ -387,7 +389,7 @@ impl<'a> Walker<'a> {
                     true => fact.queue == queues.returns,
                     false => {
                         fact.queue == queues.reads
-                            && fact.recent
+                            && (fact.recent || in_order_pipe)
                             && queues.overwrites(self.info(fact.producer).queues)
                     }
                 };
