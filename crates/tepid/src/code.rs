@@ -207,10 +207,7 @@ fn op(table: Option<&MinedTable>, arch: Arch, text: &str) -> Op {
             Some(Category::Fp64) => [1, 3],
             _ => [1, 2],
         },
-        switches: matches!(
-            text.split('.').next().unwrap_or(text),
-            "BSYNC" | "CALL" | "RET" | "WARPSYNC" | "WARPGROUP"
-        ),
+        switches: matches!(text.split('.').next().unwrap_or(text), "BSYNC" | "WARPSYNC" | "WARPGROUP"),
         fast_uniform: category == Some(Category::UniformLoad) || matches!(text, "UMOV" | "VOTEU"),
         expected: expected_latency(text),
         special,

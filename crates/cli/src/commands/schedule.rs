@@ -25,8 +25,9 @@ use std::path::PathBuf;
 /// independent checkers before anything is written. A block of text IR that gets no faster by the model stays as it was;
 /// a kernel that something is in the way of stays byte for byte, with the reason.
 ///
-/// For binaries, control fields are not reassigned yet: `original` writes the code back as it is, and `shuffle` gives a
-/// random legal order that runs one instruction after the other, for tests.
+/// For binaries, every control field of a kernel whose order changes is computed anew: stalls, yield, scoreboards, waits and
+/// reuse. `original` writes the code back as it is, or with `--control rebuild` in its order with fields of our own; `shuffle`
+/// gives a random legal order, for tests.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -72,6 +73,8 @@ Examples:
   sassafras schedule k.sir -o fast.sir
   sassafras schedule k.sir --strategy shuffle --seed 7 -o -
   sassafras schedule k.sir --trace --kernel saxpy
+  sassafras schedule k.cubin -o fast.cubin
+  sassafras schedule k.cubin --strategy original --control rebuild -o rebuilt.cubin
   sassafras schedule libkernels.so --strategy shuffle --seed 7 --arch sm_90 -o shuffled.so";
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,0 +1,104 @@
+//! Control fields and orders of small functions, as a person would expect them.
+
+use sassafras_ir::text::parse;
+use sassafras_ir::{Function, Inst};
+use sassafras_machine::Arch;
+use sassafras_tepid::schedule::{Policy, Settings, choose};
+use sassafras_tepid::{Code, Fields, Original, rebuild};
+
+fn function(text: &str) -> Function {
+    let module = parse(&format!("func f sm_90 (R0, R2) {{\n{text}\n}}")).expect("parses");
+    module.functions.into_iter().next().expect("a function")
+}
+
+fn arch() -> Arch {
+    "sm_90".parse().expect("an architecture")
+}
+
+/// The fields of the instructions in order.
+fn fields(f: &Function) -> Vec<Fields> {
+    let code = Code::new(f, &[], arch());
+    let made = rebuild(&code, &Original::new(&code)).expect("fields");
+    f.blocks().flat_map(|block| f.block_insts(block)).map(|inst| made[inst.as_u32() as usize]).collect()
+}
+
+#[test]
+fn a_result_of_fixed_latency_gets_its_cycles() {
+    let made = fields(&function("^a:\n R4 = FADD R0, R2\n R5 = FADD R4, R2\n R6 = LOP3 R5, R2\n EXIT !exit"));
+    // Four cycles inside a pipe, five to the other one; a long stall ends the warp's turn.
+    assert_eq!(
+        made[..2].iter().map(|field| (field.stall, field.yields)).collect::<Vec<_>>(),
+        [(4, true), (5, true)]
+    );
+    assert!(made.iter().all(|field| field.write.is_none() && field.wait == 0));
+}
+
+#[test]
+fn a_load_is_waited_for_where_it_is_used_and_nowhere_else() {
+    let text =
+        "^a:\n R4 = LDS shared.4[R0]\n R5 = FADD R0, R2\n R6 = FADD R4, R5\n R7 = FADD R4, R6\n EXIT !exit";
+    let made = fields(&function(text));
+    let board = made[0].write.expect("a load sets a scoreboard");
+    assert_eq!(made.iter().map(|field| field.wait).collect::<Vec<_>>(), [0, 0, 1 << board, 0, 0]);
+}
+
+#[test]
+fn a_wait_comes_no_sooner_than_its_scoreboard_is_set() {
+    let made = fields(&function("^a:\n R4 = LDS shared.4[R0]\n R5 = FADD R4, R2\n EXIT !exit"));
+    assert_eq!(made[0].stall, 2);
+}
+
+#[test]
+fn a_source_that_is_still_read_is_not_overwritten() {
+    let made = fields(&function("^a:\n global.4[R0] = STG R2\n R2 = FADD R0, R0\n EXIT !exit"));
+    let board = made[0].read.expect("its sources are overwritten");
+    assert_eq!(made[1].wait, 1 << board);
+    // A load may not overwrite in the very next cycle what arithmetic reads: an H200 computes something else.
+    let made =
+        fields(&function("^a:\n R4 = FADD R0, R2\n R2 = LDS shared.4[R0]\n R5 = FADD R2, R4\n EXIT !exit"));
+    assert_eq!(made[0].stall, 2);
+}
+
+#[test]
+fn pipes_are_kept_apart() {
+    let made =
+        fields(&function("^a:\n R4:2 = IMAD.WIDE R0, R2\n R6 = FADD R0, R2\n R7 = FADD R0, R0\n EXIT !exit"));
+    assert_eq!((made[0].stall, made[1].stall), (4, 1));
+}
+
+#[test]
+fn loads_that_are_used_apart_have_scoreboards_of_their_own() {
+    let text = "^a:\n R4 = LDS shared.4[R0]\n R5 = LDS shared.4[R0+4]\n R6 = FADD R4, R2\n R7 = FADD R5, R2\n EXIT !exit";
+    let made = fields(&function(text));
+    assert_ne!(made[0].write, made[1].write);
+    let text = "^a:\n R4 = LDS shared.4[R0]\n R5 = LDS shared.4[R0+4]\n R6 = FADD R4, R5\n EXIT !exit";
+    let made = fields(&function(text));
+    assert_eq!(made[0].write, made[1].write);
+}
+
+#[test]
+fn a_scoreboard_stays_under_way_around_a_loop() {
+    let text = "^a:\n R4 = LDG global.4[R0:2]\n^loop:\n R5 = FADD R4, R2\n R4 = LDG global.4[R0:2]\n \
+                @P0 BRA ^loop !branch\n^b:\n EXIT !exit";
+    let made = fields(&function(text));
+    let boards = [made[0].write, made[2].write].map(|board| 1 << board.expect("a load sets a scoreboard"));
+    assert_eq!(made[1].wait, boards[0] | boards[1]);
+    assert_eq!((made[2].wait, made[3].wait), (0, 0));
+}
+
+#[test]
+fn the_longest_path_goes_first_and_nothing_is_lost() {
+    let text = "^a:\n R4 = FADD R0, R2\n R5 = FADD R0, R0\n R6 = MUFU R0\n R7 = FADD R6, R2\n R8 = FADD R7, R4\n \
+                R9 = FADD R8, R5\n EXIT !exit";
+    let f = function(text);
+    let code = Code::new(&f, &[], arch());
+    let settings = Settings { policy: Some(Policy::Height), ..Settings::default() };
+    let choices = choose(&code, &settings);
+    let [choice] = &choices[..] else { panic!("one block") };
+    assert_eq!(choice.order[0], Inst::from_u32(2), "the special function comes first");
+    assert_eq!(choice.order.last(), Some(&Inst::from_u32(6)));
+    let mut sorted = choice.order.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, f.block_insts(choice.block));
+    assert_eq!(choose(&code, &settings)[0].order, choice.order, "the same every time");
+}
