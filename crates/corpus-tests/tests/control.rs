@@ -78,7 +78,6 @@ fn rebuilt_control_fields_verify() {
     let share = |(seen, rebuilt): (usize, usize)| rebuilt as f64 / seen.max(1) as f64;
     let report: Vec<String> =
         all.iter().map(|(arch, &sum)| format!("{arch} {:.1} %", 100.0 * share(sum))).collect();
-    println!("instructions with control fields of our own that verify: {}", report.join(", "));
     assert!(all.contains_key("sm_90"), "{report:?}");
     for (arch, &sum) in all.iter().filter(|(_, sum)| sum.0 > 1000) {
         assert!(share(sum) >= 0.9, "{arch}: {report:?}");
