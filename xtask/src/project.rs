@@ -49,6 +49,10 @@ impl Project {
     pub fn cargo<I: IntoIterator<Item: AsRef<OsStr>>>(&self, args: I) -> Command {
         let mut command = self.command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.args(args).env("CARGO_TARGET_DIR", &self.target);
+        // What is built once and thrown away needs no room for building it again.
+        if env::var_os("CI").is_some() {
+            command.env("CARGO_INCREMENTAL", "0");
+        }
         command
     }
 }
