@@ -4,6 +4,7 @@
 
 use crate::bytes::Bytes;
 use crate::error::{Error, Problem};
+pub(crate) use crate::lz4::Effort;
 
 /// How a payload is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -90,17 +91,22 @@ pub(crate) fn decompress(
 }
 
 /// Compresses an image.
-pub(crate) fn compress(image: &[u8], compression: Compression) -> Vec<u8> {
+pub(crate) fn compress(image: &[u8], compression: Compression, effort: Effort) -> Vec<u8> {
     match compression {
         Compression::None => image.to_vec(),
-        Compression::Lz4 => crate::lz4::compress(image),
-        Compression::Zstd => strongest_zstd(image),
+        Compression::Lz4 => crate::lz4::compress(image, effort),
+        Compression::Zstd => zstd(image, effort),
     }
 }
 
-/// The strongest level: the room is what the compressor of a file's maker needed, and code in another order compresses
-/// slightly worse. Reading stays with the decoder in safe Rust, which meets foreign bytes; this one meets only ours.
-fn strongest_zstd(image: &[u8]) -> Vec<u8> {
-    let level = *zstd::compression_level_range().end();
+/// Reading stays with the decoder in safe Rust, which meets foreign bytes; this encoder meets only ours.
+fn zstd(image: &[u8], effort: Effort) -> Vec<u8> {
+    let level = match effort {
+        Effort::Quick => ZSTD_QUICK,
+        Effort::Best => *zstd::compression_level_range().end(),
+    };
     zstd::bulk::compress(image, level).expect("memory to memory, into room enough")
 }
+
+/// About as small as what fatbinary writes.
+const ZSTD_QUICK: i32 = 12;

@@ -1,8 +1,9 @@
 //! Goal: LZ4 blocks small enough to go back into the room of the block they replace.
 //!
 //! A rescheduled cubin compresses slightly worse than ptxas's own order, and the room is what fatbinary's compressor
-//! needed, so a fast greedy compressor rarely fits. This one parses optimally over the matches of a hash chain: the
-//! cheapest sequence of literals and matches by dynamic programming from the end of the block.
+//! needed, so a fast greedy compressor rarely fits. This one parses optimally over the longest matches that it finds: the
+//! cheapest sequence of literals and matches by dynamic programming from the end of the block. Matches of eight bytes and
+//! more come from a hash chain, shorter ones from the last place with the same four bytes.
 //!
 //! Source: the public LZ4 block format: token (literal length, match length − 4), length bytes, literals, 16-bit distance.
 
@@ -11,15 +12,30 @@ const MIN_MATCH: usize = 4;
 const LAST_MATCH_START: usize = 12;
 const LAST_LITERALS: usize = 5;
 const MAX_DISTANCE: usize = 65_535;
-/// Candidates tried per position: enough for code, whose repeats are near.
-const CHAIN: usize = 256;
-/// A match this long is taken without looking further.
-const GOOD: usize = 1024;
 const HASH_BITS: u32 = 16;
 
+/// How hard to look for matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Effort {
+    /// A few percent smaller than what fatbinary writes.
+    Quick,
+    /// Six times slower, for another five percent.
+    Best,
+}
+
+impl Effort {
+    /// Candidates tried per position, and the length from which a match is taken without looking further.
+    const fn limits(self) -> (usize, usize) {
+        match self {
+            Effort::Quick => (8, 64),
+            Effort::Best => (256, 1024),
+        }
+    }
+}
+
 /// Compresses `input` into a raw LZ4 block.
-pub(crate) fn compress(input: &[u8]) -> Vec<u8> {
-    let matches = longest_matches(input);
+pub(crate) fn compress(input: &[u8], effort: Effort) -> Vec<u8> {
+    let matches = longest_matches(input, effort);
     let steps = cheapest(input.len(), &matches);
     emit(input, &steps)
 }
@@ -30,69 +46,102 @@ struct Match {
     distance: u32,
 }
 
-fn hash(input: &[u8], at: usize) -> usize {
-    let word = u32::from_le_bytes(input[at..at + 4].try_into().expect("four bytes"));
-    (word.wrapping_mul(2_654_435_761) >> (32 - HASH_BITS)) as usize
+fn read_4(input: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(input[at..at + 4].try_into().expect("four bytes"))
 }
 
-/// The longest match at every position; the length is 0 where there is none.
-fn longest_matches(input: &[u8]) -> Vec<Match> {
+fn read_8(input: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(input[at..at + 8].try_into().expect("eight bytes"))
+}
+
+/// The places seen so far, by what stands there.
+struct Seen {
+    /// By four bytes, the last place.
+    short: Vec<u32>,
+    /// By eight bytes, the last place, and by place, the one before it.
+    long: Vec<u32>,
+    previous: Vec<u32>,
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+impl Seen {
+    fn new(len: usize) -> Seen {
+        Seen {
+            short: vec![NOWHERE; 1 << HASH_BITS],
+            long: vec![NOWHERE; 1 << HASH_BITS],
+            previous: vec![NOWHERE; len],
+        }
+    }
+
+    /// Notes a place. Returns the last ones that look like it, by four and by eight bytes.
+    fn note(&mut self, input: &[u8], at: usize) -> (u32, u32) {
+        let short = read_4(input, at).wrapping_mul(2_654_435_761) >> (32 - HASH_BITS);
+        let long = read_8(input, at).wrapping_mul(0x9e37_79b1_85eb_ca87) >> (64 - HASH_BITS);
+        let near = std::mem::replace(&mut self.short[short as usize], at as u32);
+        let far = std::mem::replace(&mut self.long[long as usize], at as u32);
+        self.previous[at] = far;
+        (near, far)
+    }
+}
+
+/// A long match at every position; the length is 0 where there is none.
+fn longest_matches(input: &[u8], effort: Effort) -> Vec<Match> {
+    let (chain, good) = effort.limits();
     let mut found = vec![Match::default(); input.len()];
     let Some(last) = input.len().checked_sub(LAST_MATCH_START) else {
         return found;
     };
-    let mut head = vec![u32::MAX; 1 << HASH_BITS];
-    let mut previous = vec![u32::MAX; input.len()];
+    let mut seen = Seen::new(input.len());
     let mut at = 0;
     while at <= last {
-        let longest = input.len() - LAST_LITERALS - at;
-        let slot = hash(input, at);
-        let mut candidate = head[slot];
-        let mut best = Match::default();
-        for _ in 0..CHAIN {
-            let from = candidate as usize;
-            if candidate == u32::MAX || at - from > MAX_DISTANCE {
+        let here = &input[at..input.len() - LAST_LITERALS];
+        let (near, mut candidate) = seen.note(input, at);
+        let in_reach = |from: u32| from != NOWHERE && at - from as usize <= MAX_DISTANCE;
+        let mut best = 0;
+        let mut try_match = |from: u32, best: &mut usize| {
+            let len = common(&input[from as usize..], here);
+            if len >= MIN_MATCH && len > *best {
+                *best = len;
+                found[at] = Match { len: len as u32, distance: at as u32 - from };
+            }
+        };
+        if in_reach(near) {
+            try_match(near, &mut best);
+        }
+        for _ in 0..chain {
+            if !in_reach(candidate) || best >= good || best >= here.len() {
                 break;
             }
-            let best_len = best.len as usize;
             // Only a candidate that also agrees where the best one stopped can be longer.
-            if best_len >= longest {
-                break;
+            if input[candidate as usize + best] == here[best] {
+                try_match(candidate, &mut best);
             }
-            if input[from + best_len] == input[at + best_len] {
-                let len = common(&input[from..], &input[at..at + longest]);
-                if len >= MIN_MATCH && len > best_len {
-                    best = Match { len: len as u32, distance: (at - from) as u32 };
-                }
-            }
-            if best.len as usize >= GOOD {
-                break;
-            }
-            candidate = previous[from];
+            candidate = seen.previous[candidate as usize];
         }
-        found[at] = best;
-        previous[at] = head[slot];
-        head[slot] = at as u32;
-        at += 1;
         // Inside a very long match the shifted match is as good as any.
-        if best.len as usize >= GOOD {
-            for ahead in 1..(best.len as usize - GOOD / 2) {
-                if at > last {
-                    break;
-                }
-                found[at] = Match { len: best.len - ahead as u32, distance: best.distance };
-                let slot = hash(input, at);
-                previous[at] = head[slot];
-                head[slot] = at as u32;
-                at += 1;
-            }
+        let inside = if best >= good { best - good / 2 } else { 1 };
+        for ahead in 1..inside.min(last + 1 - at) {
+            let Match { len, distance } = found[at];
+            found[at + ahead] = Match { len: len - ahead as u32, distance };
+            seen.note(input, at + ahead);
         }
+        at += inside;
     }
     found
 }
 
 fn common(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+    let end = a.len().min(b.len());
+    let mut len = 0;
+    while len + 8 <= end {
+        let difference = read_8(a, len) ^ read_8(b, len);
+        if difference != 0 {
+            return len + difference.trailing_zeros() as usize / 8;
+        }
+        len += 8;
+    }
+    len + a[len..end].iter().zip(&b[len..end]).take_while(|(a, b)| a == b).count()
 }
 
 /// Extra bytes that a length needs beyond the token.
@@ -116,9 +165,10 @@ fn cheapest(len: usize, matches: &[Match]) -> Vec<Match> {
         literals[at] = run;
         let longest = found.len as usize;
         if longest >= MIN_MATCH {
-            // Shorter versions of a match matter only where another match starts inside: near lengths suffice.
-            let shortest = if longest > 64 { longest - 16 } else { MIN_MATCH };
-            for take in shortest..=longest {
+            // What is left never costs more further on, so the longest match is best but for the length bytes it needs.
+            let level = extra(longest - MIN_MATCH) as usize;
+            let fewer = if level > 0 { MIN_MATCH + 14 + 255 * (level - 1) } else { longest };
+            for take in [longest, fewer] {
                 let total = cost[at + take] + 3 + extra(take - MIN_MATCH);
                 if total < best {
                     best = total;
@@ -175,10 +225,13 @@ mod tests {
     use super::*;
 
     fn round_trip(input: &[u8]) -> usize {
-        let packed = compress(input);
-        let unpacked = lz4_flex::block::decompress(&packed, input.len()).expect("a legal block");
-        assert_eq!(unpacked, input);
-        packed.len()
+        let sizes = [Effort::Quick, Effort::Best].map(|effort| {
+            let packed = compress(input, effort);
+            let unpacked = lz4_flex::block::decompress(&packed, input.len()).expect("a legal block");
+            assert_eq!(unpacked, input);
+            packed.len()
+        });
+        sizes[0].max(sizes[1])
     }
 
     #[test]

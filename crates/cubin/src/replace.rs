@@ -1,13 +1,15 @@
 //! Goal: put rewritten cubins back where they came from, leaving every other image of the file alone.
 //!
-//! The new image is compressed as the old one was. In a host file the room is what the fatbinary had: an entry that fits
-//! its own room, padding included, stays where it is; otherwise the entries of that fatbinary close up, and as many of
-//! the others as need be are compressed again, for our encoders are slower and better than those that wrote them. A
-//! fatbinary by itself may grow.
+//! The new image is compressed as the old one was, quickly first. In a host file the room is what the fatbinary had: an
+//! entry that fits its own room, padding included, stays where it is; one that does not is compressed again as small as
+//! can be; otherwise the entries of that fatbinary close up, and as many of the others as need be are compressed again, for
+//! our encoders are slower and better than those that wrote them. A fatbinary by itself may grow.
 
 use std::collections::BTreeMap;
 
-use crate::compression::{Compression, compress};
+use rayon::prelude::*;
+
+use crate::compression::{Compression, Effort, compress};
 use crate::container::{Container, ContainerKind, Image, Location};
 use crate::error::Error;
 use crate::fatbin::{Entry, Fatbin, field};
@@ -42,11 +44,15 @@ pub enum NoRoom {
     Unreadable(#[from] Error),
 }
 
-/// A new payload of an entry, not compressed, and the image to name when it does not fit.
+/// A new payload of an entry, not compressed, the image to name when it does not fit, and the edits it is made of.
 struct Change<'i> {
     image: &'i Image,
     payload: Vec<u8>,
+    edits: Vec<usize>,
 }
+
+/// A fatbinary's entries, and the edits that there is no room for.
+type Body = (Vec<u8>, Vec<(usize, NoRoom)>);
 
 /// Bytes that go into an entry's payload.
 struct Packed {
@@ -55,8 +61,8 @@ struct Packed {
 }
 
 impl Packed {
-    fn new(payload: &[u8], compression: Compression) -> Packed {
-        Packed { stored: compress(payload, compression), decompressed: payload.len() }
+    fn new(payload: &[u8], compression: Compression, effort: Effort) -> Packed {
+        Packed { stored: compress(payload, compression, effort), decompressed: payload.len() }
     }
 
     /// With the padding that entries have.
@@ -81,86 +87,142 @@ impl Container<'_> {
     /// # Errors
     /// When a new image does not fit.
     pub fn replace_all(&self, edits: &[(&Image, &[u8])]) -> Result<Vec<u8>, NoRoom> {
+        let (data, refused) = self.replace_fitting(edits);
+        refused.into_iter().next().map_or(Ok(data), |(_, why)| Err(why))
+    }
+
+    /// The file with those images replaced that fit, and the others, by their position among the edits, with the reason. Of two
+    /// edits of one image the later counts.
+    pub fn replace_fitting(&self, edits: &[(&Image, &[u8])]) -> (Vec<u8>, Vec<(usize, NoRoom)>) {
         let mut changes: BTreeMap<usize, BTreeMap<usize, Change<'_>>> = BTreeMap::new();
-        for &(image, new) in edits {
+        let mut refused = Vec::new();
+        for (edit, &(image, new)) in edits.iter().enumerate() {
             if !self.images().contains(image) {
-                return Err(NoRoom::NoSuchImage(image.location.clone()));
+                refused.push((edit, NoRoom::NoSuchImage(image.location.clone())));
+                continue;
             }
             let Some((fatbin, index)) = image.entry else {
-                return Ok(new.to_vec());
+                return (new.to_vec(), refused);
             };
             let entry = &self.fatbins[fatbin].entries[index];
             let changed = changes.entry(fatbin).or_default();
-            if !changed.contains_key(&index) && *self.bytes(image)? == *new {
-                continue;
+            match self.whole_payload(image, entry, changed.get(&index), new) {
+                Ok(Some(payload)) => {
+                    let change = changed.entry(index).or_insert(Change {
+                        image,
+                        payload: Vec::new(),
+                        edits: Vec::new(),
+                    });
+                    change.payload = payload;
+                    change.edits.push(edit);
+                }
+                Ok(None) => {}
+                Err(why) => refused.push((edit, why)),
             }
-            let before = changed.remove(&index).map(|change| change.payload);
-            let payload = self.whole_payload(image, entry, before, new)?;
-            changed.insert(index, Change { image, payload });
         }
+        let bodies: Vec<_> = (changes.into_iter().collect::<Vec<_>>().into_par_iter())
+            .map(|(fatbin, changes)| (fatbin, self.new_body(&self.fatbins[fatbin], changes)))
+            .collect();
         let mut data = self.data.to_vec();
         // From the end, so that a fatbinary that grows moves none that is still to come.
-        for (fatbin, changes) in changes.iter().rev() {
-            let fatbin = &self.fatbins[*fatbin];
-            let body = self.new_body(fatbin, changes)?;
+        for (fatbin, (body, no_room)) in bodies.into_iter().rev() {
+            let fatbin = &self.fatbins[fatbin];
             data[fatbin.start + 8..fatbin.start + 16].copy_from_slice(&(body.len() as u64).to_le_bytes());
             data.splice(fatbin.body.clone(), body);
+            refused.extend(no_room);
         }
-        Ok(data)
+        refused.sort_by_key(|&(edit, _)| edit);
+        (data, refused)
     }
 
-    /// The decompressed payload with the image in its place.
+    /// The decompressed payload with the image in its place; none when nothing changes.
     fn whole_payload(
         &self,
         image: &Image,
         entry: &Entry,
-        before: Option<Vec<u8>>,
+        before: Option<&Change<'_>>,
         new: &[u8],
-    ) -> Result<Vec<u8>, NoRoom> {
+    ) -> Result<Option<Vec<u8>>, NoRoom> {
+        if before.is_none() && *self.bytes(image)? == *new {
+            return Ok(None);
+        }
         if entry.parts.len() == 1 {
-            return Ok(new.to_vec());
+            return Ok(Some(new.to_vec()));
         }
         let range = &entry.parts[image.part].range;
         if new.len() as u64 != range.end - range.start {
             return Err(NoRoom::Resized { location: image.location.clone(), size: range.end - range.start });
         }
         let mut whole = match before {
-            Some(whole) => whole,
+            Some(change) => change.payload.clone(),
             None => self.payload(entry)?.into_owned(),
         };
         whole[range.start as usize..range.end as usize].copy_from_slice(new);
-        Ok(whole)
+        Ok(Some(whole))
     }
 
-    /// The entries of a fatbinary with some payloads changed.
-    fn new_body(&self, fatbin: &Fatbin, changes: &BTreeMap<usize, Change<'_>>) -> Result<Vec<u8>, NoRoom> {
-        let mut packed: BTreeMap<usize, Packed> = (changes.iter())
-            .map(|(&index, change)| (index, Packed::new(&change.payload, fatbin.entries[index].compression)))
-            .collect();
+    /// The entries of a fatbinary with those payloads changed that there is room for.
+    fn new_body(&self, fatbin: &Fatbin, mut changes: BTreeMap<usize, Change<'_>>) -> Body {
+        let pack = |index: usize, payload: &[u8], effort| {
+            Packed::new(payload, fatbin.entries[index].compression, effort)
+        };
         let room = |index: usize| fatbin.entries[index].payload.len();
+        let may_grow = self.kind() == ContainerKind::Fatbinary;
+        let mut packed: BTreeMap<usize, Packed> = (changes.par_iter())
+            .map(|(&index, change)| {
+                let quick = pack(index, &change.payload, Effort::Quick);
+                let fits = may_grow || quick.stored.len() <= room(index);
+                (index, if fits { quick } else { pack(index, &change.payload, Effort::Best) })
+            })
+            .collect();
         let fits = packed.iter().all(|(&index, new)| new.stored.len() <= room(index));
-        if fits || self.kind() == ContainerKind::Fatbinary {
-            return Ok(self.join(fatbin, &packed, |index, needed| needed.max(room(index))));
+        let mut refused = Vec::new();
+        if fits || may_grow {
+            return (self.join(fatbin, &packed, |index, needed| needed.max(room(index))), refused);
         }
-        let spare = self.close_up(fatbin, &mut packed, changes)?;
+        // What others take as small as can be, of those that were tried.
+        let mut smaller: BTreeMap<usize, Packed> = BTreeMap::new();
+        while let Err(excess) = self.close_up(fatbin, &mut packed, &mut smaller) {
+            let grown = |index: usize| packed[&index].padded().saturating_sub(room(index));
+            let Some(worst) = changes.keys().copied().max_by_key(|&index| grown(index)) else {
+                // Nothing is left to change.
+                return (self.data[fatbin.body.clone()].to_vec(), refused);
+            };
+            let (Some(change), Some(new)) = (changes.remove(&worst), packed.remove(&worst)) else { break };
+            let needed = new.stored.len() as u64;
+            let location = change.image.location.clone();
+            let why = NoRoom::TooLarge { location, needed, room: needed.saturating_sub(excess) };
+            refused.extend(change.edits.into_iter().map(|edit| (edit, why.clone())));
+        }
+        let spare = fatbin.body.len() - self.total(fatbin, &packed);
         // Whoever is compressed may be followed by padding; what is stored as it is may not.
         let padded = (packed.keys().copied())
             .find(|&index| fatbin.entries[index].compression != Compression::None)
             .or(changes.keys().next().copied());
         let size = |index, needed| if Some(index) == padded { needed + spare } else { needed };
-        Ok(self.join(fatbin, &packed, size))
+        (self.join(fatbin, &packed, size), refused)
     }
 
-    /// Compresses other entries until everything fits the fatbinary; says how many bytes are left over then.
+    /// Bytes of all entries.
+    fn total(&self, fatbin: &Fatbin, packed: &BTreeMap<usize, Packed>) -> usize {
+        let entries = fatbin.entries.iter().enumerate();
+        entries
+            .map(|(index, entry)| {
+                entry.header.len() + packed.get(&index).map_or(entry.payload.len(), Packed::padded)
+            })
+            .sum()
+    }
+
+    /// Takes the padding from compressed entries, and compresses others until everything fits the fatbinary. Fails with the
+    /// bytes that are missing then.
     fn close_up(
         &self,
         fatbin: &Fatbin,
         packed: &mut BTreeMap<usize, Packed>,
-        changes: &BTreeMap<usize, Change<'_>>,
-    ) -> Result<usize, NoRoom> {
-        let room = fatbin.body.len();
+        smaller: &mut BTreeMap<usize, Packed>,
+    ) -> Result<(), u64> {
         let mut others: Vec<usize> = (0..fatbin.entries.len())
-            .filter(|index| !changes.contains_key(index))
+            .filter(|index| !packed.contains_key(index))
             .filter(|&index| fatbin.entries[index].compression != Compression::None)
             .collect();
         for &index in &others {
@@ -168,35 +230,31 @@ impl Container<'_> {
             let stored = self.data[entry.stored.clone()].to_vec();
             packed.insert(index, Packed { stored, decompressed: entry.decompressed as usize });
         }
-        let mut total: usize = (fatbin.entries.iter().enumerate())
-            .map(|(index, entry)| {
-                entry.header.len() + packed.get(&index).map_or(entry.payload.len(), Packed::padded)
-            })
-            .sum();
+        let mut total = self.total(fatbin, packed);
+        let room = fatbin.body.len();
         others.sort_by_key(|&index| std::cmp::Reverse(fatbin.entries[index].stored.len()));
-        for index in others {
+        for &index in &others {
             if total <= room {
-                break;
+                return Ok(());
             }
             let entry = &fatbin.entries[index];
-            let again = Packed::new(&self.payload(entry)?, entry.compression);
+            // An entry that cannot be read stays as it is.
+            let Ok(payload) = self.payload(entry) else { continue };
+            let again = smaller
+                .remove(&index)
+                .unwrap_or_else(|| Packed::new(&payload, entry.compression, Effort::Best));
             if again.padded() < packed[&index].padded() {
                 total -= packed[&index].padded() - again.padded();
                 packed.insert(index, again);
             }
         }
-        room.checked_sub(total).ok_or_else(|| {
-            let worst = changes.iter().max_by_key(|(index, _)| {
-                packed[*index].padded().saturating_sub(fatbin.entries[**index].payload.len())
-            });
-            let (index, change) = worst.expect("something changed");
-            let needed = packed[index].stored.len() as u64;
-            NoRoom::TooLarge {
-                location: change.image.location.clone(),
-                needed,
-                room: needed.saturating_sub((total - room) as u64),
-            }
-        })
+        if total <= room {
+            return Ok(());
+        }
+        for index in others {
+            smaller.extend(packed.remove(&index).map(|again| (index, again)));
+        }
+        Err((total - room) as u64)
     }
 
     /// Entries one behind the other; `size` gives a changed payload's size from what it needs.
