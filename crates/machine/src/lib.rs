@@ -35,6 +35,7 @@ mod measured;
 mod memory;
 pub mod mined;
 mod mnemonic;
+pub mod multiprocessor;
 mod names;
 mod opcode;
 mod rule;
