@@ -108,23 +108,18 @@ pub fn file(name: &str, bytes: &[u8], selection: &Selection, job: &Job) -> Resul
         })
         .collect();
     progress.end();
-    let mut new = bytes.to_vec();
-    let mut outcomes = Vec::new();
-    for (index, cubin) in images.into_iter().zip(cubins) {
-        let (cubin, mut done) = cubin?;
-        // Replacing an image may move those behind it.
-        let container = Container::parse(&new).with_context(|| format!("{name}, rewritten"))?;
-        match container.replace(&container.images()[index], &cubin) {
-            Ok(bytes) => new = bytes,
-            Err(no_room) => {
-                for outcome in &mut done {
-                    outcome.moved = 0;
-                    outcome.kept.get_or_insert_with(|| no_room.to_string());
-                }
-            }
+    let (cubins, mut outcomes): (Vec<Vec<u8>>, Vec<Vec<Outcome>>) =
+        cubins.into_iter().collect::<Result<Vec<_>>>()?.into_iter().unzip();
+    let edits: Vec<(&Image, &[u8])> =
+        images.iter().zip(&cubins).map(|(&index, cubin)| (&original.images()[index], &cubin[..])).collect();
+    let (new, refused) = original.replace_fitting(&edits);
+    for (edit, no_room) in refused {
+        for outcome in &mut outcomes[edit] {
+            outcome.moved = 0;
+            outcome.kept.get_or_insert_with(|| no_room.to_string());
         }
-        outcomes.extend(done);
     }
+    let outcomes = outcomes.into_iter().flatten().collect();
     let container = Container::parse(&new).with_context(|| format!("{name}, rewritten"))?;
     let compared = against::files(&original, &container).with_context(|| format!("{name}, rewritten"))?;
     if let Some(difference) = compared.differences.first() {
@@ -262,7 +257,8 @@ fn reorder(lifted: &mut Lifted, arch: Arch, code: &Code<'_>, job: &Job) -> Resul
         Order::Tepid(settings) => {
             let settings = Settings { warps: warps(code), ..*settings };
             let prepared = tepid::Code::new(&lifted.function, &lifted.sources, arch);
-            let choices = tepid::schedule::choose(&prepared, &settings);
+            let plan = tepid::schedule::choose(&prepared, &settings);
+            let choices = plan.choices;
             for choice in &choices {
                 lifted.function.reorder(choice.block, &choice.order);
             }

@@ -9,6 +9,7 @@ use sassafras_deps::{BuildOptions, Graph, Node, build};
 use sassafras_ir::{Block, Function, Inst, MemAccess, RegClass, Space};
 use sassafras_list::{Demand, Resources, Unit};
 use sassafras_machine::dispatch::Pipe;
+use sassafras_machine::multiprocessor::Multiprocessor;
 use smallvec::SmallVec;
 
 /// A block to schedule.
@@ -25,6 +26,8 @@ pub struct Body {
     pub resources: Resources,
     /// By node.
     pub nodes: Vec<NodeFacts>,
+    /// How many groups of neighbouring accesses there are.
+    pub lines: usize,
     /// Whether the block is a loop of its own.
     pub is_loop: bool,
 }
@@ -42,12 +45,9 @@ pub struct NodeFacts {
     pub line: Option<u16>,
     /// A load from global memory.
     pub is_load: bool,
-    /// May keep a value at hand: not when the warp yields.
+    /// General registers written: none of them is at hand any more.
     pub writes: SmallVec<[sassafras_ir::Span; 2]>,
 }
-
-/// Bytes that one access of a warp may share with the next.
-const LINE: i64 = 32;
 
 impl Body {
     /// Prepares a block.
@@ -56,11 +56,12 @@ impl Body {
         let insts = f.block_insts(block).to_vec();
         let graph = build(f, &insts, model, BuildOptions { carried: is_loop });
         let paths = Paths::new(&graph);
-        let lines = lines(f, &insts);
+        let lines = lines(f, &insts, Multiprocessor::of(code.arch).line);
         let nodes: Vec<NodeFacts> =
             insts.iter().zip(lines).map(|(&inst, line)| NodeFacts::new(code, inst, line)).collect();
         let resources = resources(&nodes);
-        Body { block, insts, graph, paths, resources, nodes, is_loop }
+        let lines = nodes.iter().filter_map(|node| node.line).max().map_or(0, |last| usize::from(last) + 1);
+        Body { block, insts, graph, paths, resources, nodes, lines, is_loop }
     }
 
     /// The nodes in the order they came.
@@ -69,25 +70,22 @@ impl Body {
     }
 
     /// By position in an order: how many registers are read from each bank, those at hand not counted.
-    pub fn fetches(&self, order: &[Node]) -> Vec<[u8; 2]> {
+    pub fn fetches(&self, order: &[Node], into: &mut Vec<[u8; 2]>) {
         let mut kept = Kept::default();
-        order
-            .iter()
-            .enumerate()
-            .map(|(at, node)| {
-                let facts = &self.nodes[node.index()];
-                let mut banks = facts.banks;
-                for (place, source) in facts.sources.iter().enumerate() {
-                    let Some(span) = source else { continue };
-                    if kept.read(place, *span, at).is_some() {
-                        let bank = &mut banks[span.first().index() as usize % 2];
-                        *bank = bank.saturating_sub(1);
-                    }
+        into.clear();
+        into.extend(order.iter().enumerate().map(|(at, node)| {
+            let facts = &self.nodes[node.index()];
+            let mut banks = facts.banks;
+            for (place, source) in facts.sources.iter().enumerate() {
+                let Some(span) = source else { continue };
+                if kept.read(place, *span, at).is_some() {
+                    let bank = &mut banks[span.first().index() as usize % 2];
+                    *bank = bank.saturating_sub(1);
                 }
-                facts.writes.iter().for_each(|&span| kept.overwrite(span));
-                banks
-            })
-            .collect()
+            }
+            facts.writes.iter().for_each(|&span| kept.overwrite(span));
+            banks
+        }));
     }
 }
 
@@ -126,7 +124,7 @@ fn is_global(access: &MemAccess) -> bool {
 }
 
 /// Groups of global accesses of one direction through one address register with one value, whose bytes lie close together.
-fn lines(f: &Function, insts: &[Inst]) -> Vec<Option<u16>> {
+fn lines(f: &Function, insts: &[Inst], line: u32) -> Vec<Option<u16>> {
     let mut versions: FxHashMap<u32, u32> = FxHashMap::default();
     let mut groups: FxHashMap<(bool, u32, u32), Vec<(i64, usize)>> = FxHashMap::default();
     for (at, &inst) in insts.iter().enumerate() {
@@ -145,7 +143,7 @@ fn lines(f: &Function, insts: &[Inst]) -> Vec<Option<u16>> {
     let mut number = 0;
     for (_, mut accesses) in groups {
         accesses.sort_unstable();
-        for run in accesses.chunk_by(|a, b| b.0 - a.0 < LINE) {
+        for run in accesses.chunk_by(|a, b| b.0 - a.0 < i64::from(line)) {
             if run.len() > 1 {
                 run.iter().for_each(|&(_, at)| lines[at] = Some(number));
                 number += 1;

@@ -3,198 +3,325 @@
 //! A model of one sub-core: one instruction per cycle is issued, from the warp that issued last as long as it can go on,
 //! else from the one that has been ready longest. An instruction waits for its operands (edges of the dependence graph: mined
 //! distances and expected latencies), for its pipes, which all warps share, and for the two register banks, each of which
-//! gives one register per cycle; what is at hand from an earlier read is not fetched again. Neighbouring bytes that are
-//! accessed with something else in between take the memory pipe longer.
+//! gives one register per cycle; what is at hand from an earlier read is not fetched again. The memory pipe has a queue, and
+//! holds issue up only when that is full. Neighbouring bytes that are accessed with something else in between take it longer.
 //!
-//! A loop is run for several iterations, and the cycles of one in the steady state count.
+//! A loop is run for several iterations by all warps, and the cycles of one in the steady state count.
 //!
 //! Cost: linear in warps times instructions and edges. Source: the ptxas-scheduling document (pipeline modeler, functional
 //! unit handlers); register banks, issue order and store lines as measured (bench/gpu).
 
 use crate::body::Body;
+use fixedbitset::FixedBitSet;
 use sassafras_deps::Node;
 use sassafras_machine::dispatch::Pipe;
+use sassafras_machine::multiprocessor::Multiprocessor;
 
-/// Cycles that operand reads may lag behind.
-const LAG: u32 = 3;
-/// More cycles of the memory pipe for bytes of a line that was left in between.
-const LEFT_LINE: u32 = 8;
-/// Iterations that are run, of which the first warms up.
+/// Iterations of a loop that are run, of which the first warms up.
 const ITERATIONS: u32 = 3;
 
 /// The model, with its memory.
 pub struct Pipeline<'b> {
     body: &'b Body,
+    sm: &'static Multiprocessor,
+    needs: Needs,
     warps: Vec<Warp>,
+    fetches: Vec<[u8; 2]>,
+    /// By position: more cycles of the memory pipe.
+    extra: Vec<u32>,
+    lines: FixedBitSet,
+    stack: Vec<u32>,
 }
+
+/// What each node waits for, joins included. A warp issues one instruction per cycle in order, so that edges of one cycle or
+/// less never bind and are left out.
+struct Needs {
+    start: Vec<u32>,
+    list: Vec<Need>,
+    insts: u32,
+    /// The joins that an instruction waits for, or that lead to one.
+    joins: Vec<u32>,
+    /// Those that the next iteration waits for.
+    carried_joins: Vec<u32>,
+}
+
+#[derive(Clone, Copy)]
+struct Need {
+    from: u32,
+    latency: u16,
+    /// Of the iteration before.
+    carried: bool,
+}
+
+impl Needs {
+    fn new(body: &Body) -> Needs {
+        let graph = &body.graph;
+        // How long before a node, at most, what it stands for was issued: joins stand for others.
+        let mut behind = vec![0u32; graph.node_count()];
+        for &node in graph.topological().iter().filter(|&&node| graph.is_join(node)) {
+            let longest = graph.preds(node).map(|edge| u32::from(edge.latency) + behind[edge.from.index()]);
+            behind[node.index()] = longest.max().unwrap_or(0);
+        }
+        let insts = graph.inst_count() as u32;
+        let mut needs =
+            Needs { start: vec![0], list: Vec::new(), insts, joins: Vec::new(), carried_joins: Vec::new() };
+        for node in (0..graph.node_count() as u32).map(Node) {
+            for edge in graph.preds(node) {
+                let binds = u32::from(edge.latency) + behind[edge.from.index()] > 1;
+                if binds || graph.is_join(node) {
+                    let carried = edge.distance > 0;
+                    needs.list.push(Need { from: edge.from.0, latency: edge.latency, carried });
+                }
+            }
+            needs.start.push(needs.list.len() as u32);
+        }
+        needs.find_joins(graph.node_count());
+        needs
+    }
+
+    fn find_joins(&mut self, nodes: usize) {
+        let mut asked = FixedBitSet::with_capacity(nodes);
+        let mut carried = FixedBitSet::with_capacity(nodes);
+        let mut open: Vec<u32> = (0..self.start[self.insts as usize]).collect();
+        while let Some(i) = open.pop() {
+            let need = self.list[i as usize];
+            let from = need.from as usize;
+            if self.is_join(need.from) {
+                carried.set(from, need.carried || carried.contains(from));
+                if !asked.put(from) {
+                    open.extend(self.start[from]..self.start[from + 1]);
+                }
+            }
+        }
+        self.joins = asked.ones().map(|join| join as u32).collect();
+        self.carried_joins = carried.ones().map(|join| join as u32).collect();
+    }
+
+    fn of(&self, node: usize) -> &[Need] {
+        &self.list[self.start[node] as usize..self.start[node + 1] as usize]
+    }
+
+    const fn is_join(&self, node: u32) -> bool {
+        node >= self.insts
+    }
+}
+
+/// A join that nobody has asked for.
+const UNKNOWN: u32 = u32::MAX;
 
 #[derive(Clone, Default)]
 struct Warp {
     at: usize,
     iteration: u32,
     clock: u32,
-    /// By node, in this iteration and the next.
-    ready: [Vec<u32>; 2],
-    /// By join: edges of this iteration that have not come.
-    waiting: Vec<u16>,
+    /// When the operands of the next instruction are there.
+    ready: u32,
+    /// By node, in this iteration and the one before: when it was issued; for joins, when all before it were.
+    issued: [Vec<u32>; 2],
 }
 
 impl<'b> Pipeline<'b> {
     /// For so many warps.
-    pub fn new(body: &'b Body, warps: usize) -> Pipeline<'b> {
-        Pipeline { body, warps: vec![Warp::default(); warps.max(1)] }
+    pub fn new(body: &'b Body, sm: &'static Multiprocessor, warps: usize) -> Pipeline<'b> {
+        Pipeline {
+            body,
+            sm,
+            needs: Needs::new(body),
+            warps: vec![Warp::default(); warps.max(1)],
+            fetches: Vec::new(),
+            extra: Vec::new(),
+            lines: FixedBitSet::with_capacity(body.lines),
+            stack: Vec::new(),
+        }
+    }
+
+    /// No order takes fewer cycles: every instruction is issued, and every pipe has its work, for all warps.
+    pub fn bound(&self) -> u32 {
+        let mut busy = [0u32; Pipe::ALL.len()];
+        for &(pipe, cycles) in self.body.nodes.iter().flat_map(|node| &node.pipes) {
+            busy[pipe as usize] += u32::from(cycles);
+        }
+        let longest = busy.into_iter().max().unwrap_or(0).max(self.body.nodes.len() as u32);
+        longest * self.warps.len() as u32
     }
 
     /// Cycles per iteration of all warps.
     pub fn cycles(&mut self, order: &[Node]) -> u32 {
+        self.cycles_within(order, u32::MAX).unwrap_or(u32::MAX)
+    }
+
+    /// Cycles per iteration of all warps, unless they are more than a limit.
+    pub fn cycles_within(&mut self, order: &[Node], limit: u32) -> Option<u32> {
+        if order.is_empty() {
+            return Some(0);
+        }
         let body = self.body;
         let iterations = if body.is_loop { ITERATIONS } else { 1 };
-        let fetches = body.fetches(order);
-        let extra = left_lines(body, order);
-        let joins = body.graph.node_count() - body.graph.inst_count();
-        for warp in &mut self.warps {
-            warp.at = 0;
-            warp.iteration = 0;
-            warp.clock = 0;
-            for ready in &mut warp.ready {
-                ready.clear();
-                ready.resize(body.graph.node_count(), 0);
-            }
-            warp.waiting.clear();
-            warp.waiting.resize(joins, 0);
-            count_joins(body, &mut warp.waiting);
+        let counted = if body.is_loop { ITERATIONS - 1 } else { 1 };
+        body.fetches(order, &mut self.fetches);
+        self.find_left_lines(order);
+        let Pipeline { sm, needs, warps, fetches, extra, stack, .. } = self;
+        for warp in &mut *warps {
+            warp.start(needs, order[0]);
         }
         let mut free = [0u32; Pipe::ALL.len()];
         let mut banks = [0u32; 2];
+        let most = limit.saturating_add(1).saturating_mul(counted);
         let (mut now, mut current) = (0, 0);
-        let mut left = self.warps.len();
-        let mut warm = 0;
-        while left > 0 {
+        // Warps go on for as long as any of them counts, so that none runs alone at the end.
+        let once = warps.len() * order.len();
+        let (mut issued, mut warm) = (0, 0);
+        while issued < iterations as usize * once {
+            if now - warm >= most {
+                return None;
+            }
             // The warp that issued last goes on if it can; else the one that can go first.
             let start = |warp: &Warp| {
-                let node = order[warp.at];
-                let mut start = warp.clock.max(warp.ready[0][node.index()]);
-                for &(pipe, _) in &body.nodes[node.index()].pipes {
-                    start = start.max(free[pipe as usize]);
+                let mut start = warp.ready;
+                for &(pipe, _) in &body.nodes[order[warp.at].index()].pipes {
+                    let slack = if pipe == Pipe::Memory { sm.memory_queue } else { 0 };
+                    start = start.max(free[pipe as usize].saturating_sub(slack));
                 }
                 let fetch = fetches[warp.at];
                 for bank in 0..2 {
                     if fetch[bank] > 0 {
-                        start = start.max(banks[bank].saturating_sub(LAG));
+                        start = start.max(banks[bank]);
                     }
                 }
                 start
             };
-            let mut best: Option<(u32, usize)> = None;
-            let done = |warp: &Warp| warp.iteration == iterations;
-            if !done(&self.warps[current]) {
-                let at = start(&self.warps[current]);
-                best = Some((at, current));
+            let over = |warp: &Warp| !body.is_loop && warp.iteration > 0;
+            let mut best = (u32::MAX, current);
+            if !over(&warps[current]) {
+                best.0 = start(&warps[current]);
             }
-            if best.is_none_or(|(at, _)| at > now) {
-                for (i, warp) in self.warps.iter().enumerate().filter(|(_, warp)| !done(warp)) {
-                    let at = start(warp).max(now);
-                    if best.is_none_or(|(soonest, _)| at < soonest) {
-                        best = Some((at, i));
+            if best.0 > now {
+                for (i, warp) in warps.iter().enumerate().filter(|(_, warp)| !over(warp)) {
+                    // Most warps wait for their own operands: no need to look at pipes then.
+                    if warp.ready < best.0 {
+                        let at = start(warp).max(now);
+                        best = if at < best.0 { (at, i) } else { best };
                     }
                 }
             }
-            let Some((at, chosen)) = best else { break };
-            let at = at.max(now);
-            let warp = &mut self.warps[chosen];
-            let position = warp.at;
-            let node = order[position];
-            for &(pipe, cycles) in &body.nodes[node.index()].pipes {
-                let more = if pipe == Pipe::Memory { extra[position] } else { 0 };
-                free[pipe as usize] = at + u32::from(cycles) + more;
+            let (at, chosen) = (best.0.max(now), best.1);
+            let warp = &mut warps[chosen];
+            let node = order[warp.at].index();
+            // What stands in the queue of the memory pipe starts when its turn has come.
+            let mut started = at;
+            for &(pipe, cycles) in &body.nodes[node].pipes {
+                let free = &mut free[pipe as usize];
+                if pipe == Pipe::Memory {
+                    started = at.max(*free);
+                    *free = started + u32::from(cycles) + extra[warp.at];
+                } else {
+                    *free = at + u32::from(cycles);
+                }
             }
             for bank in 0..2 {
-                banks[bank] = banks[bank].max(at) + u32::from(fetches[position][bank]);
+                banks[bank] = banks[bank].max(at) + u32::from(fetches[warp.at][bank]);
             }
-            warp.issue(body, node, at);
+            warp.issued[0][node] = started;
+            warp.clock = at + 1;
             (now, current) = (at + 1, chosen);
+            issued += 1;
+            if issued == once && body.is_loop {
+                warm = now;
+            }
             warp.at += 1;
             if warp.at == order.len() {
-                warp.next_iteration(body);
-                if warp.iteration == 1 {
-                    warm = warm.max(at);
-                }
-                left -= usize::from(warp.iteration == iterations);
+                warp.next_iteration(needs, stack);
             }
+            warp.arrive(needs, order[warp.at], stack);
         }
-        if iterations == 1 {
-            // What is under way at the end counts: the next block waits for it.
-            let last = self.warps.iter().map(|warp| warp.clock).max().unwrap_or(now);
-            return now.max(last);
+        Some((now - warm) / counted).filter(|&cycles| cycles <= limit)
+    }
+
+    /// Finds where a line is touched again with another access in between.
+    fn find_left_lines(&mut self, order: &[Node]) {
+        self.lines.clear();
+        self.extra.clear();
+        let mut last = None;
+        for node in order {
+            let facts = &self.body.nodes[node.index()];
+            let mut more = 0;
+            if facts.line.is_some() || facts.is_load {
+                let again =
+                    facts.line.is_some_and(|line| self.lines.put(usize::from(line)) && last != Some(line));
+                more = if again { self.sm.left_line } else { 0 };
+                last = facts.line;
+            }
+            self.extra.push(more);
         }
-        (now - warm) / (iterations - 1)
     }
 }
 
 impl Warp {
-    fn issue(&mut self, body: &Body, node: Node, at: u32) {
-        self.clock = at + 1;
-        self.pass_on(body, node, at);
+    fn start(&mut self, needs: &Needs, first: Node) {
+        (self.at, self.iteration, self.clock, self.ready) = (0, 0, 0, 0);
+        let nodes = needs.start.len() - 1;
+        for issued in &mut self.issued {
+            issued.clear();
+            issued.resize(nodes, UNKNOWN);
+        }
+        self.arrive(needs, first, &mut Vec::new());
     }
 
-    fn pass_on(&mut self, body: &Body, node: Node, at: u32) {
-        let insts = body.graph.inst_count();
-        for edge in body.graph.succs(node) {
-            let ready = &mut self.ready[usize::from(edge.distance.min(1))][edge.to.index()];
-            *ready = (*ready).max(at + u32::from(edge.latency));
-            if edge.distance == 0 && edge.to.index() >= insts {
-                let waiting = &mut self.waiting[edge.to.index() - insts];
-                *waiting = waiting.saturating_sub(1);
-                if *waiting == 0 {
-                    let at = self.ready[0][edge.to.index()];
-                    // Joins feed joins made later only, so that this ends.
-                    self.pass_on(body, edge.to, at);
-                }
+    /// The warp stands before an instruction: when can it go?
+    fn arrive(&mut self, needs: &Needs, node: Node, stack: &mut Vec<u32>) {
+        for i in needs.start[node.index()]..needs.start[node.index() + 1] {
+            let need = needs.list[i as usize];
+            if need.carried && self.iteration == 0 {
+                continue;
+            }
+            if !need.carried && needs.is_join(need.from) {
+                self.join(needs, need.from, stack);
+            }
+        }
+        self.ready = self.clock.max(self.after(needs.of(node.index())));
+    }
+
+    /// When all of these are done. Joins of this iteration among them are known.
+    fn after(&self, needs: &[Need]) -> u32 {
+        let mut ready = 0;
+        for need in needs {
+            if need.carried && self.iteration == 0 {
+                continue;
+            }
+            let issued = self.issued[usize::from(need.carried)][need.from as usize];
+            ready = ready.max(issued + u32::from(need.latency));
+        }
+        ready
+    }
+
+    /// Makes a join of this iteration known, and those it waits for before it.
+    fn join(&mut self, needs: &Needs, join: u32, stack: &mut Vec<u32>) {
+        stack.push(join);
+        while let Some(&top) = stack.last() {
+            let list = needs.of(top as usize);
+            let unknown = |need: &&Need| {
+                !need.carried && needs.is_join(need.from) && self.issued[0][need.from as usize] == UNKNOWN
+            };
+            if self.issued[0][top as usize] != UNKNOWN {
+                stack.pop();
+            } else if let Some(need) = list.iter().find(unknown) {
+                stack.push(need.from);
+            } else {
+                self.issued[0][top as usize] = self.after(list);
+                stack.pop();
             }
         }
     }
 
-    fn next_iteration(&mut self, body: &Body) {
+    fn next_iteration(&mut self, needs: &Needs, stack: &mut Vec<u32>) {
+        for &join in &needs.carried_joins {
+            self.join(needs, join, stack);
+        }
         self.iteration += 1;
         self.at = 0;
-        self.ready.swap(0, 1);
-        self.ready[1].iter_mut().for_each(|ready| *ready = 0);
-        count_joins(body, &mut self.waiting);
-        let insts = body.graph.inst_count();
-        // Joins that wait for the iteration before only.
-        for join in insts..body.graph.node_count() {
-            if self.waiting[join - insts] == 0 {
-                let at = self.ready[0][join];
-                self.pass_on(body, Node(join as u32), at);
-            }
+        self.issued.swap(0, 1);
+        for &join in &needs.joins {
+            self.issued[0][join as usize] = UNKNOWN;
         }
     }
-}
-
-/// By join: how many edges of its own iteration it waits for.
-fn count_joins(body: &Body, waiting: &mut [u16]) {
-    let insts = body.graph.inst_count();
-    for (i, count) in waiting.iter_mut().enumerate() {
-        let here = body.graph.preds_here(Node((insts + i) as u32)).count();
-        *count = here.min(usize::from(u16::MAX)) as u16;
-    }
-}
-
-/// By position: more cycles of the memory pipe where a line is touched again with another access in between.
-fn left_lines(body: &Body, order: &[Node]) -> Vec<u32> {
-    let mut seen: Vec<u16> = Vec::new();
-    let mut last = None;
-    order
-        .iter()
-        .map(|node| {
-            let facts = &body.nodes[node.index()];
-            if facts.line.is_none() && !facts.is_load {
-                return 0;
-            }
-            let again = facts.line.is_some_and(|line| seen.contains(&line) && last != Some(line));
-            seen.extend(facts.line);
-            last = facts.line;
-            if again { LEFT_LINE } else { 0 }
-        })
-        .collect()
 }

@@ -18,6 +18,8 @@ use sassafras_ir::dominators::Dominators;
 use sassafras_ir::loops::Loops;
 use sassafras_ir::{Block, Inst};
 use sassafras_list::{Direction, Strategy, schedule};
+use sassafras_machine::multiprocessor::Multiprocessor;
+use smallvec::SmallVec;
 
 /// A loop with more than one global load in so many instructions loads much.
 const LOADS: usize = 25;
@@ -52,7 +54,7 @@ pub enum Policy {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { warps: 4, margin: 15, evaluations: 60, policy: None }
+        Settings { warps: 4, margin: 15, evaluations: 24, policy: None }
     }
 }
 
@@ -69,8 +71,21 @@ pub struct Choice {
     pub by: &'static str,
 }
 
-/// Chooses orders for the blocks of a function. Blocks that stay as they came are not listed.
-pub fn choose(code: &Code<'_>, settings: &Settings) -> Vec<Choice> {
+/// What is to be done with a function.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// New orders. Blocks that stay as they came are not listed.
+    pub choices: Vec<Choice>,
+    /// Cycles of the model for what matters, loops in loops counted more often: as it came, and as it is to be.
+    pub cycles: (u64, u64),
+}
+
+/// How often a loop is taken to go round, and how deep that is counted.
+const TRIPS: u64 = 10;
+const DEEPEST: u32 = 4;
+
+/// Chooses orders for the blocks of a function.
+pub fn choose(code: &Code<'_>, settings: &Settings) -> Plan {
     let f = code.f;
     let cfg = Cfg::new(f);
     let loops = Loops::new(f, &cfg, &Dominators::new(f, &cfg));
@@ -81,63 +96,91 @@ pub fn choose(code: &Code<'_>, settings: &Settings) -> Vec<Choice> {
             sizes[id.as_u32() as usize] += f.block_insts(block).len();
         }
     }
-    let mut choices = Vec::new();
+    let mut plan = Plan::default();
     for block in f.blocks() {
         let insts = f.block_insts(block);
         let hot = loops.is_empty() || loops.innermost(block).is_some();
-        let beside = |&inst: &Inst| code.op(inst).special == Special::Warpgroup;
-        if insts.len() < 4 || insts.iter().any(beside) || !hot && settings.policy.is_none() {
+        if insts.is_empty() || !hot && settings.policy.is_none() {
             continue;
         }
         // The block that makes up most of a loop is taken for all of it.
         let around = loops.innermost(block).map_or(0, |id| sizes[id.as_u32() as usize]);
         let body = Body::new(code, &model, block, 2 * insts.len() > around && around > 0);
-        choices.extend(choose_order(&body, settings));
+        let mut pipeline = Pipeline::new(&body, Multiprocessor::of(code.arch), settings.warps);
+        let before = pipeline.cycles(&body.original());
+        let beside = |&inst: &Inst| code.op(inst).special == Special::Warpgroup;
+        let fixed = insts.len() < 4 || insts.iter().any(beside);
+        let choice = if fixed { None } else { choose_order(&body, &mut pipeline, before, settings) };
+        let weight = TRIPS.pow(loops.block_depth(block).min(DEEPEST));
+        plan.cycles.0 += weight * u64::from(before);
+        plan.cycles.1 += weight * u64::from(choice.as_ref().map_or(before, |choice| choice.cycles.1));
+        plan.choices.extend(choice);
     }
-    choices
+    plan
 }
 
 /// The best order of a block, if it is not the one that came.
-fn choose_order(body: &Body, settings: &Settings) -> Option<Choice> {
+fn choose_order(
+    body: &Body,
+    pipeline: &mut Pipeline<'_>,
+    before: u32,
+    settings: &Settings,
+) -> Option<Choice> {
     let original = body.original();
-    let mut pipeline = Pipeline::new(body, settings.warps);
-    let before = pipeline.cycles(&original);
-    let made: Vec<(&'static str, Vec<Node>)> = match settings.policy {
-        Some(policy) => vec![by_policy(body, policy)],
-        // The model knows too little of memory: loops that load much stay as they came.
-        None if body.is_loop
-            && body.nodes.iter().filter(|node| node.is_load).count() * LOADS > body.nodes.len() =>
-        {
-            return None;
+    let chosen = match settings.policy {
+        Some(policy) => {
+            let (by, order) = by_policy(body, policy);
+            Some((pipeline.cycles(&order), by, order))
         }
-        None if body.is_loop => {
-            let all = [Policy::Original, Policy::Height, Policy::Reuse];
-            all.into_iter().map(|policy| by_policy(body, policy)).collect()
-        }
-        None => vec![by_policy(body, Policy::EarlyLoads)],
+        None if body.is_loop => choose_for_loop(body, pipeline, before, settings),
+        None => choose_for_once(body, pipeline, before),
     };
-    let timed = made.into_iter().map(|(by, order)| (pipeline.cycles(&order), by, order));
-    let (mut after, mut by, mut order) = timed.min_by_key(|&(cycles, ..)| cycles)?;
-    if settings.policy.is_none() && !body.is_loop {
-        // Code that runs once is bound by memory: its loads go early unless the model says that this costs something.
-        if u64::from(after) * 1000 > u64::from(before) * (1000 + EARLY_MARGIN) {
-            return None;
-        }
-    } else if settings.policy.is_none() {
-        let improved = search(body, &mut pipeline, &mut order, after, settings.evaluations);
-        if improved < after {
-            (after, by) = (improved, "search");
-        }
-        let bound = u64::from(before) * u64::from(1000 - settings.margin.min(1000));
-        if u64::from(after) * 1000 > bound {
-            return None;
-        }
-    }
-    if order == original {
-        return None;
-    }
+    let (after, by, order) = chosen.filter(|(.., order)| *order != original)?;
     let order = order.iter().map(|node| body.insts[node.index()]).collect();
     Some(Choice { block: body.block, order, cycles: (before, after), by })
+}
+
+/// An order with its cycles and who made it.
+type Made = (u32, &'static str, Vec<Node>);
+
+/// Policies and a search compete; the order that came stays unless another is better by the margin.
+fn choose_for_loop(
+    body: &Body,
+    pipeline: &mut Pipeline<'_>,
+    before: u32,
+    settings: &Settings,
+) -> Option<Made> {
+    // The model knows too little of memory: loops that load much stay as they came.
+    if body.nodes.iter().filter(|node| node.is_load).count() * LOADS > body.nodes.len() {
+        return None;
+    }
+    let better = |cycles: u32| {
+        u64::from(cycles) * 1000 <= u64::from(before) * u64::from(1000 - settings.margin.min(1000))
+    };
+    let bound = pipeline.bound();
+    if !better(bound) {
+        return None;
+    }
+    let made = [Policy::Height, Policy::Reuse].map(|policy| by_policy(body, policy));
+    let timed = made.into_iter().map(|(by, order)| (pipeline.cycles(&order), by, order));
+    let best = timed.min_by_key(|&(cycles, ..)| cycles).filter(|&(cycles, ..)| cycles < before);
+    let (mut after, mut by, mut order) = best.unwrap_or_else(|| (before, "original", body.original()));
+    let improved = search(body, pipeline, &mut order, after, bound, settings.evaluations);
+    if improved < after {
+        (after, by) = (improved, "search");
+    }
+    better(after).then_some((after, by, order))
+}
+
+/// Code that runs once is bound by memory: its loads go early unless the model says that this costs something.
+fn choose_for_once(body: &Body, pipeline: &mut Pipeline<'_>, before: u32) -> Option<Made> {
+    if !body.nodes.iter().any(|node| node.is_load) {
+        return None;
+    }
+    let (by, order) = by_policy(body, Policy::EarlyLoads);
+    let after = pipeline.cycles(&order);
+    let cheap = u64::from(after) * 1000 <= u64::from(before) * (1000 + EARLY_MARGIN);
+    cheap.then_some((after, by, order))
 }
 
 fn by_policy(body: &Body, policy: Policy) -> (&'static str, Vec<Node>) {
@@ -159,13 +202,14 @@ fn search(
     pipeline: &mut Pipeline<'_>,
     order: &mut Vec<Node>,
     mut cycles: u32,
+    bound: u32,
     evaluations: u32,
 ) -> u32 {
     let n = order.len();
     if n < 4 {
         return cycles;
     }
-    let rounds = (u64::from(evaluations) * 100 / n as u64).clamp(4, u64::from(evaluations) * 4);
+    let rounds = (u64::from(evaluations) * 100 / n as u64).clamp(4, 4 * u64::from(evaluations).max(1));
     let mut random = 0x9e37_79b9_7f4a_7c15u64;
     let mut next = move || {
         random ^= random << 13;
@@ -175,6 +219,9 @@ fn search(
     };
     let mut trial = order.clone();
     for _ in 0..rounds {
+        if cycles <= bound {
+            break;
+        }
         let from = (next() % n as u64) as usize;
         let (lo, hi) = legal_range(body, order, from);
         if hi - lo < 1 {
@@ -187,8 +234,7 @@ fn search(
         trial.clone_from(order);
         let node = trial.remove(from);
         trial.insert(to, node);
-        let new = pipeline.cycles(&trial);
-        if new <= cycles {
+        if let Some(new) = pipeline.cycles_within(&trial, cycles) {
             cycles = new;
             std::mem::swap(order, &mut trial);
         }
@@ -213,7 +259,7 @@ fn legal_range(body: &Body, order: &[Node], from: usize) -> (usize, usize) {
 
 /// Whether an edge leads from one instruction to another, through joins too.
 fn reaches(body: &Body, from: Node, to: Node) -> bool {
-    let mut stack = vec![from];
+    let mut stack: SmallVec<[Node; 8]> = SmallVec::from_slice(&[from]);
     while let Some(node) = stack.pop() {
         for edge in body.graph.succs_here(node) {
             if edge.to == to {
