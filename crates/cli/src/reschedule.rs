@@ -257,7 +257,7 @@ fn reorder(lifted: &mut Lifted, arch: Arch, code: &Code<'_>, job: &Job) -> Resul
         Order::Tepid(settings) => {
             let settings = Settings { warps: warps(code), ..*settings };
             let prepared = tepid::Code::new(&lifted.function, &lifted.sources, arch);
-            let plan = tepid::schedule::choose(&prepared, &settings);
+            let plan = tepid::function::choose(&prepared, &settings);
             let choices = plan.choices;
             for choice in &choices {
                 lifted.function.reorder(choice.block, &choice.order);

@@ -1,5 +1,6 @@
 //! Goal: a block prepared for scheduling: its dependence graph, and what each instruction takes of the machine.
 
+use crate::classify::{Kind, Place, Profile, kind};
 use crate::code::{Code, Sources};
 use crate::latency::Mined;
 use crate::reuse::Kept;
@@ -26,6 +27,12 @@ pub struct Body {
     pub resources: Resources,
     /// By node.
     pub nodes: Vec<NodeFacts>,
+    /// By node: the longest path to go, around the loop too.
+    pub steady: Vec<i64>,
+    /// By node: when what it reads from before the block is there; empty when everything is.
+    pub entry: Vec<u32>,
+    /// What the block does.
+    pub profile: Profile,
     /// How many groups of neighbouring accesses there are.
     pub lines: usize,
     /// Whether the block is a loop of its own.
@@ -47,11 +54,30 @@ pub struct NodeFacts {
     pub is_load: bool,
     /// General registers written: none of them is at hand any more.
     pub writes: SmallVec<[sassafras_ir::Span; 2]>,
+    /// Arithmetic or transfer.
+    pub kind: Kind,
+    /// Cycles that it keeps its pipe.
+    pub cycles: u32,
+    /// How long its results take where that varies, and their lanes; elsewhere none.
+    pub late: (u16, SmallVec<[u16; 4]>),
 }
+
+/// Results under way where a block starts: cycles until they are there, by lane.
+pub type Entry = FxHashMap<u16, u32>;
+
+/// How often a path may go around a loop before it is cut off.
+const AROUND: usize = 4;
 
 impl Body {
     /// Prepares a block.
-    pub fn new(code: &Code<'_>, model: &Mined<'_, '_>, block: Block, is_loop: bool) -> Body {
+    pub fn new(
+        code: &Code<'_>,
+        model: &Mined<'_, '_>,
+        block: Block,
+        is_loop: bool,
+        place: Place,
+        entry: &Entry,
+    ) -> Body {
         let f = code.f;
         let insts = f.block_insts(block).to_vec();
         let graph = build(f, &insts, model, BuildOptions { carried: is_loop });
@@ -61,7 +87,10 @@ impl Body {
             insts.iter().zip(lines).map(|(&inst, line)| NodeFacts::new(code, inst, line)).collect();
         let resources = resources(&nodes);
         let lines = nodes.iter().filter_map(|node| node.line).max().map_or(0, |last| usize::from(last) + 1);
-        Body { block, insts, graph, paths, resources, nodes, lines, is_loop }
+        let steady = steady(&graph, &paths, &nodes, is_loop);
+        let entry = enter(code, &insts, entry);
+        let profile = Profile::new(code, &insts, place);
+        Body { block, insts, graph, paths, resources, nodes, steady, entry, profile, lines, is_loop }
     }
 
     /// The nodes in the order they came.
@@ -101,6 +130,9 @@ impl NodeFacts {
         for span in sources.iter().flatten() {
             span.lanes().for_each(|lane| banks[lane.index() as usize % 2] += 1);
         }
+        let (kind, cycles) = kind(code, inst);
+        let guarded = code.writes(inst).iter().filter(|touch| code.is_guarded(inst, touch));
+        let late = guarded.map(|touch| touch.lane);
         let general =
             f.defs(inst).iter().filter_map(|def| def.span()).filter(|span| span.class() == RegClass::Gpr);
         NodeFacts {
@@ -115,8 +147,62 @@ impl NodeFacts {
             is_load: f.accesses(inst).any(|(access, write)| !write && is_global(access))
                 && !f.defs(inst).is_empty(),
             writes: general.collect(),
+            kind,
+            cycles,
+            late: (op.expected.write, late.collect()),
         }
     }
+}
+
+/// Longest paths with those that leave through the back edge and come in again an iteration later, for iterations as short as
+/// issue and pipes allow.
+fn steady(graph: &Graph, paths: &Paths, nodes: &[NodeFacts], is_loop: bool) -> Vec<i64> {
+    let mut heights: Vec<i64> =
+        (0..graph.node_count() as u32).map(|node| paths.height(Node(node)) as i64).collect();
+    if !is_loop {
+        return heights;
+    }
+    let mut work = [0i64; Pipe::ALL.len()];
+    for &(pipe, cycles) in nodes.iter().flat_map(|node| &node.pipes) {
+        work[pipe as usize] += i64::from(cycles);
+    }
+    let interval = work.into_iter().max().unwrap_or(0).max(nodes.len() as i64);
+    for _ in 0..AROUND {
+        let mut changed = false;
+        for &node in graph.topological().iter().rev() {
+            let longest = graph.succs(node).map(|edge| {
+                heights[edge.to.index()] + i64::from(edge.latency) - i64::from(edge.distance) * interval
+            });
+            let longest = longest.max().unwrap_or(0);
+            if longest > heights[node.index()] {
+                heights[node.index()] = longest;
+                changed = true;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    heights
+}
+
+/// When what each instruction reads from before the block is there.
+fn enter(code: &Code<'_>, insts: &[Inst], entry: &Entry) -> Vec<u32> {
+    if entry.is_empty() {
+        return Vec::new();
+    }
+    let mut left = entry.clone();
+    insts
+        .iter()
+        .map(|&inst| {
+            let reads = code.reads(inst).iter().filter_map(|touch| left.get(&touch.lane));
+            let ready = reads.copied().max().unwrap_or(0);
+            for touch in code.writes(inst) {
+                left.remove(&touch.lane);
+            }
+            ready
+        })
+        .collect()
 }
 
 fn is_global(access: &MemAccess) -> bool {

@@ -4,22 +4,25 @@
 //!
 //! 1. [`code`]: opcodes, lanes and distances looked up once;
 //! 2. [`original`]: what the old control fields say that registers do not show;
-//! 3. [`schedule`]: orders for blocks, made by [`policies`] and a search, that compete under the model of [`pipeline`];
+//! 3. [`classify`]: what a block does; [`function`] and [`schedule`]: orders for blocks, made by [`policies`] and a search, that compete under the model of [`pipeline`];
 //! 4. [`boards`]: scoreboards; [`fields`]: waits and stalls; [`yields`]; [`reuse`]: reuse flags; together [`control`].
 //!
 //! Nothing here is trusted: what comes out is checked by a crate that shares none of this.
 
 pub mod boards;
 pub mod body;
+pub mod classify;
 pub mod code;
 pub mod control;
 pub mod fields;
+pub mod function;
 pub mod latency;
 pub mod original;
 pub mod pipeline;
 pub mod policies;
 pub mod reuse;
 pub mod schedule;
+mod search;
 mod state;
 pub mod yields;
 

@@ -11,7 +11,7 @@
 //! Cost: linear in warps times instructions and edges. Source: the ptxas-scheduling document (pipeline modeler, functional
 //! unit handlers); register banks, issue order and store lines as measured (bench/gpu).
 
-use crate::body::Body;
+use crate::body::{Body, Entry};
 use fixedbitset::FixedBitSet;
 use sassafras_deps::Node;
 use sassafras_machine::dispatch::Pipe;
@@ -106,6 +106,15 @@ impl Needs {
     }
 }
 
+/// A warp by itself.
+#[derive(Clone, Debug, Default)]
+pub struct Alone {
+    /// Cycles that it waits for operands.
+    pub waited: u32,
+    /// What it leaves under way.
+    pub leaves: Entry,
+}
+
 /// A join that nobody has asked for.
 const UNKNOWN: u32 = u32::MAX;
 
@@ -162,7 +171,7 @@ impl<'b> Pipeline<'b> {
         self.find_left_lines(order);
         let Pipeline { sm, needs, warps, fetches, extra, stack, .. } = self;
         for warp in &mut *warps {
-            warp.start(needs, order[0]);
+            warp.start(body, needs, order[0]);
         }
         let mut free = [0u32; Pipe::ALL.len()];
         let mut banks = [0u32; 2];
@@ -232,9 +241,35 @@ impl<'b> Pipeline<'b> {
             if warp.at == order.len() {
                 warp.next_iteration(needs, stack);
             }
-            warp.arrive(needs, order[warp.at], stack);
+            warp.arrive(body, needs, order[warp.at], stack);
         }
         Some((now - warm) / counted).filter(|&cycles| cycles <= limit)
+    }
+
+    /// How a warp fares by itself, pipes and banks left aside.
+    pub fn alone(&mut self, order: &[Node]) -> Alone {
+        let mut alone = Alone::default();
+        let Some(&first) = order.first() else { return alone };
+        let Pipeline { body, needs, stack, .. } = self;
+        let mut warp = Warp::default();
+        warp.start(body, needs, first);
+        for &node in order {
+            warp.arrive(body, needs, node, stack);
+            alone.waited += warp.ready - warp.clock;
+            warp.issued[0][node.index()] = warp.ready;
+            warp.clock = warp.ready + 1;
+        }
+        let mut left = Entry::default();
+        for node in order {
+            let (latency, lanes) = &body.nodes[node.index()].late;
+            let rest = (warp.issued[0][node.index()] + u32::from(*latency)).saturating_sub(warp.clock);
+            for &lane in lanes {
+                left.insert(lane, rest);
+            }
+        }
+        left.retain(|_, rest| *rest > 0);
+        alone.leaves = left;
+        alone
     }
 
     /// Finds where a line is touched again with another access in between.
@@ -257,18 +292,18 @@ impl<'b> Pipeline<'b> {
 }
 
 impl Warp {
-    fn start(&mut self, needs: &Needs, first: Node) {
+    fn start(&mut self, body: &Body, needs: &Needs, first: Node) {
         (self.at, self.iteration, self.clock, self.ready) = (0, 0, 0, 0);
         let nodes = needs.start.len() - 1;
         for issued in &mut self.issued {
             issued.clear();
             issued.resize(nodes, UNKNOWN);
         }
-        self.arrive(needs, first, &mut Vec::new());
+        self.arrive(body, needs, first, &mut Vec::new());
     }
 
     /// The warp stands before an instruction: when can it go?
-    fn arrive(&mut self, needs: &Needs, node: Node, stack: &mut Vec<u32>) {
+    fn arrive(&mut self, body: &Body, needs: &Needs, node: Node, stack: &mut Vec<u32>) {
         for i in needs.start[node.index()]..needs.start[node.index() + 1] {
             let need = needs.list[i as usize];
             if need.carried && self.iteration == 0 {
@@ -279,6 +314,11 @@ impl Warp {
             }
         }
         self.ready = self.clock.max(self.after(needs.of(node.index())));
+        if self.iteration == 0
+            && let Some(&there) = body.entry.get(node.index())
+        {
+            self.ready = self.ready.max(there);
+        }
     }
 
     /// When all of these are done. Joins of this iteration among them are known.

@@ -3,7 +3,8 @@
 use sassafras_ir::text::parse;
 use sassafras_ir::{Function, Inst};
 use sassafras_machine::Arch;
-use sassafras_tepid::schedule::{Policy, Settings, choose};
+use sassafras_tepid::function::choose;
+use sassafras_tepid::schedule::{Policy, Settings};
 use sassafras_tepid::{Code, Fields, Original, rebuild};
 
 fn function(text: &str) -> Function {

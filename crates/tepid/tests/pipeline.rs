@@ -5,7 +5,8 @@ use sassafras_ir::Span;
 use sassafras_ir::text::parse;
 use sassafras_machine::Arch;
 use sassafras_machine::multiprocessor::Multiprocessor;
-use sassafras_tepid::body::Body;
+use sassafras_tepid::body::{Body, Entry};
+use sassafras_tepid::classify::Place;
 use sassafras_tepid::latency::Mined;
 use sassafras_tepid::pipeline::Pipeline;
 use sassafras_tepid::{Code, Sources};
@@ -24,7 +25,9 @@ fn with_model(text: &str, is_loop: bool, warps: usize, check: impl FnOnce(&mut P
         })
         .collect();
     let code = Code::new(f, &sources, arch);
-    let body = Body::new(&code, &Mined::new(&code), f.blocks().next().expect("a block"), is_loop);
+    let block = f.blocks().next().expect("a block");
+    let place = if is_loop { Place::Loop } else { Place::Apart };
+    let body = Body::new(&code, &Mined::new(&code), block, is_loop, place, &Entry::default());
     let order = body.original();
     check(&mut Pipeline::new(&body, Multiprocessor::of(arch), warps), &order);
 }

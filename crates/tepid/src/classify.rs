@@ -1,0 +1,146 @@
+//! Goal: what kind of work a block does, in figures, and the class that follows from them.
+//!
+//! A loop is one of multiply-accumulates (*Mac*), of transfers (*Dma*) or of other arithmetic (*Math*); what a loop leaves
+//! through is an *Epilogue*. Arithmetic is weighed against transfers by the cycles of the pipes they keep busy; two ratios
+//! say how they stand:
+//!
+//! * the *tepid ratio*, the one to aim at when both are spread over the block: cycles of arithmetic per cycle of transfer;
+//! * the *wait ratio*, how well an order hides transfers: cycles of arithmetic per cycle that a warp by itself waits for them.
+//!
+//! In an epilogue transfers are stores, otherwise loads and copies.
+//!
+//! Cost: linear. Source: the ptxas-scheduling document (main loop, math-to-DMA ratio balancing), which names the classes and the
+//! ratios and prints no thresholds: those here are ours.
+
+use crate::code::Code;
+use sassafras_ir::Inst;
+use sassafras_machine::Category;
+use sassafras_machine::dispatch::Pipe;
+
+/// The class of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Class {
+    /// A loop of multiply-accumulates.
+    Mac,
+    /// A loop of transfers.
+    Dma,
+    /// A loop of other arithmetic.
+    Math,
+    /// What follows a loop.
+    Epilogue,
+    /// Neither in a loop nor right behind one.
+    Straight,
+}
+
+impl Class {
+    /// A short name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Class::Mac => "mac",
+            Class::Dma => "dma",
+            Class::Math => "math",
+            Class::Epilogue => "epilogue",
+            Class::Straight => "straight",
+        }
+    }
+}
+
+/// Where a block stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a loop.
+    Loop,
+    /// Right behind a loop.
+    Behind,
+    /// Elsewhere.
+    Apart,
+}
+
+/// What a block does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// Multiply-accumulates.
+    pub macs: u32,
+    /// Cycles of the pipes that they keep busy.
+    pub mac_cycles: u32,
+    /// Cycles of all arithmetic.
+    pub math_cycles: u32,
+    /// Cycles of the memory pipe.
+    pub transfer_cycles: u32,
+    /// The class that follows.
+    pub class: Class,
+}
+
+/// What part of a block an instruction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A multiply-accumulate.
+    Mac,
+    /// Other arithmetic.
+    Math,
+    /// A transfer.
+    Transfer,
+    /// Control and whatever keeps no pipe busy.
+    Other,
+}
+
+/// The kind of an instruction, and the cycles that it keeps its pipe.
+pub fn kind(code: &Code<'_>, inst: Inst) -> (Kind, u32) {
+    let op = code.op(inst);
+    let busy = op.dispatch.pipes().map(|(_, cycles)| u32::from(cycles)).max().unwrap_or(0);
+    let name = code.f.opcode_text(code.f.inst(inst).opcode);
+    let kind = match op.category {
+        Some(Category::Tensor | Category::WarpgroupMma) => Kind::Mac,
+        _ if is_mac(name) => Kind::Mac,
+        _ if op.dispatch.busy[Pipe::Memory as usize] > 0 => Kind::Transfer,
+        _ if busy > 0 => Kind::Math,
+        _ => Kind::Other,
+    };
+    (kind, busy.max(1))
+}
+
+/// Multiplies and adds in one.
+fn is_mac(opcode: &str) -> bool {
+    let base = opcode.split('.').next().unwrap_or(opcode);
+    matches!(base, "FFMA" | "FFMA2" | "DFMA" | "HFMA2" | "IDP") || base == "IMAD" && !opcode.contains("MOV")
+}
+
+impl Profile {
+    /// Looks at the instructions of a block.
+    pub fn new(code: &Code<'_>, insts: &[Inst], place: Place) -> Profile {
+        let mut profile =
+            Profile { macs: 0, mac_cycles: 0, math_cycles: 0, transfer_cycles: 0, class: Class::Straight };
+        for &inst in insts {
+            let (kind, cycles) = kind(code, inst);
+            match kind {
+                Kind::Mac => {
+                    profile.macs += 1;
+                    profile.mac_cycles += cycles;
+                    profile.math_cycles += cycles;
+                }
+                Kind::Math => profile.math_cycles += cycles,
+                Kind::Transfer => profile.transfer_cycles += cycles,
+                Kind::Other => {}
+            }
+        }
+        profile.class = match place {
+            Place::Apart => Class::Straight,
+            Place::Behind => Class::Epilogue,
+            Place::Loop if profile.transfer_cycles > profile.math_cycles => Class::Dma,
+            Place::Loop if 2 * profile.mac_cycles >= profile.math_cycles && profile.macs > 0 => Class::Mac,
+            Place::Loop => Class::Math,
+        };
+        profile
+    }
+
+    /// Cycles of arithmetic per cycle of transfer; none where nothing is transferred.
+    pub fn tepid_ratio(&self) -> Option<f64> {
+        (self.transfer_cycles > 0).then(|| f64::from(self.math_cycles) / f64::from(self.transfer_cycles))
+    }
+
+    /// Cycles of arithmetic per cycle that a warp waits; none where it never does.
+    pub fn wait_ratio(&self, waited: u32) -> Option<f64> {
+        (waited > 0).then(|| f64::from(self.math_cycles) / f64::from(waited))
+    }
+}

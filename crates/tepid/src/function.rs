@@ -1,0 +1,175 @@
+//! Goal: orders for all blocks of a function that matter, each knowing what its neighbours leave under way.
+//!
+//! Blocks are gone through in the order that control reaches them. What a block leaves under way (loads, mostly) is handed to those
+//! behind it, so that they are judged by the time at which their operands really come; a block is done again when a neighbour
+//! behind it in that order has changed what it leaves. In a function with loops only these matter, and loops in loops count more.
+//!
+//! Cost: every block at most twice. Source: the ptxas-scheduling document (the optimiser over all blocks that follows the one for
+//! single blocks).
+
+use crate::body::{Body, Entry};
+use crate::classify::Place;
+use crate::code::{Code, Special};
+use crate::latency::Mined;
+use crate::pipeline::Pipeline;
+use crate::schedule::{Choice, Settings, choose_order};
+use fixedbitset::FixedBitSet;
+use sassafras_deps::Node;
+use sassafras_ir::cfg::Cfg;
+use sassafras_ir::dominators::Dominators;
+use sassafras_ir::loops::Loops;
+use sassafras_ir::{Block, Inst};
+use sassafras_machine::multiprocessor::Multiprocessor;
+
+/// What is to be done with a function.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// New orders. Blocks that stay as they came are not listed.
+    pub choices: Vec<Choice>,
+    /// Cycles of the model for what matters, loops in loops counted more often: as it came, and as it is to be.
+    pub cycles: (u64, u64),
+}
+
+/// How often a loop is taken to go round, and how deep that is counted.
+const TRIPS: u64 = 10;
+const DEEPEST: u32 = 4;
+/// How often a block is scheduled at most.
+const VISITS: u8 = 2;
+
+/// Chooses orders for the blocks of a function.
+pub fn choose(code: &Code<'_>, settings: &Settings) -> Plan {
+    let f = code.f;
+    let cfg = Cfg::new(f);
+    let loops = Loops::new(f, &cfg, &Dominators::new(f, &cfg));
+    let mut sizes = vec![0; loops.len()];
+    for block in f.blocks() {
+        if let Some(id) = loops.innermost(block) {
+            sizes[index_of(id.as_u32())] += f.block_insts(block).len();
+        }
+    }
+    let mut whole = Whole {
+        code,
+        settings,
+        model: Mined::new(code),
+        cfg: &cfg,
+        loops: &loops,
+        sizes,
+        done: (0..f.block_count()).map(|_| Done::default()).collect(),
+    };
+    whole.run();
+    whole.plan()
+}
+
+struct Whole<'a, 'f> {
+    code: &'a Code<'f>,
+    settings: &'a Settings,
+    model: Mined<'a, 'f>,
+    cfg: &'a Cfg,
+    loops: &'a Loops,
+    /// By loop: instructions of blocks whose innermost loop it is.
+    sizes: Vec<usize>,
+    done: Vec<Done>,
+}
+
+/// What became of a block so far.
+#[derive(Default)]
+struct Done {
+    visits: u8,
+    before: u32,
+    choice: Option<Choice>,
+    leaves: Entry,
+}
+
+impl Whole<'_, '_> {
+    fn run(&mut self) {
+        let f = self.code.f;
+        let mut order: Vec<Block> = self.cfg.reverse_post_order().to_vec();
+        order.extend(f.blocks().filter(|&block| !self.cfg.is_reachable(block)));
+        let mut place = vec![0; f.block_count()];
+        let mut queue = FixedBitSet::with_capacity(order.len());
+        for (i, &block) in order.iter().enumerate() {
+            place[index_of(block.as_u32())] = i;
+            queue.set(i, self.matters(block));
+        }
+        while let Some(next) = queue.minimum() {
+            queue.remove(next);
+            let block = order[next];
+            if !self.block(block) {
+                continue;
+            }
+            for &succ in self.cfg.succs(block) {
+                let done = &self.done[index_of(succ.as_u32())];
+                if succ != block && (1..VISITS).contains(&done.visits) {
+                    queue.insert(place[index_of(succ.as_u32())]);
+                }
+            }
+        }
+    }
+
+    fn matters(&self, block: Block) -> bool {
+        let hot = self.loops.is_empty() || self.loops.innermost(block).is_some();
+        !self.code.f.block_insts(block).is_empty() && (hot || self.settings.policy.is_some())
+    }
+
+    fn place(&self, block: Block) -> Place {
+        let of = |block| self.loops.innermost(block);
+        let leaves = |&pred: &Block| of(pred).is_some_and(|id| !self.loops.contains(id, block));
+        match of(block) {
+            Some(_) => Place::Loop,
+            None if self.cfg.preds(block).iter().any(leaves) => Place::Behind,
+            None => Place::Apart,
+        }
+    }
+
+    /// What may be under way where a block starts.
+    fn entry(&self, block: Block) -> Entry {
+        let mut entry = Entry::default();
+        for &pred in self.cfg.preds(block).iter().filter(|&&pred| pred != block) {
+            for (&lane, &rest) in &self.done[index_of(pred.as_u32())].leaves {
+                let slot = entry.entry(lane).or_default();
+                *slot = rest.max(*slot);
+            }
+        }
+        entry
+    }
+
+    /// Schedules a block. Returns whether it leaves something else under way than before.
+    fn block(&mut self, block: Block) -> bool {
+        let insts = self.code.f.block_insts(block);
+        // The block that makes up most of a loop is taken for all of it.
+        let around = self.loops.innermost(block).map_or(0, |id| self.sizes[index_of(id.as_u32())]);
+        let is_loop = 2 * insts.len() > around && around > 0;
+        let body = Body::new(self.code, &self.model, block, is_loop, self.place(block), &self.entry(block));
+        let sm = Multiprocessor::of(self.code.arch);
+        let mut pipeline = Pipeline::new(&body, sm, self.settings.warps);
+        let before = pipeline.cycles(&body.original());
+        let beside = |&inst: &Inst| self.code.op(inst).special == Special::Warpgroup;
+        let fixed = insts.len() < 4 || insts.iter().any(beside) || self.settings.level == 0;
+        let choice = if fixed { None } else { choose_order(&body, &mut pipeline, before, self.settings) };
+        let order: Vec<Node> = match &choice {
+            Some(choice) => choice.nodes.clone(),
+            None => body.original(),
+        };
+        let leaves = pipeline.alone(&order).leaves;
+        let done = &mut self.done[index_of(block.as_u32())];
+        let changed = done.leaves != leaves;
+        *done = Done { visits: done.visits + 1, before, choice, leaves };
+        changed
+    }
+
+    fn plan(self) -> Plan {
+        let mut plan = Plan::default();
+        for (block, done) in self.code.f.blocks().zip(self.done) {
+            let weight = TRIPS.pow(self.loops.block_depth(block).min(DEEPEST));
+            let after = done.choice.as_ref().map_or(done.before, |choice| choice.cycles.1);
+            plan.cycles.0 += weight * u64::from(done.before);
+            plan.cycles.1 += weight * u64::from(after);
+            plan.choices.extend(done.choice);
+        }
+        plan
+    }
+}
+
+const fn index_of(number: u32) -> usize {
+    number as usize
+}

@@ -1,0 +1,58 @@
+//! Arithmetic and transfers side by side.
+
+use crate::body::Body;
+use crate::classify::Kind;
+use crate::policies::reuse::Lines;
+use sassafras_deps::Node;
+use sassafras_list::{Candidates, Context, Strategy};
+
+/// Goal: transfers spread evenly over the arithmetic that hides them, as the ratio of the two says. Priorities: bytes of a line that
+/// has been started; the longest path still to go, roughly; whichever of arithmetic and transfers is behind; source order.
+///
+/// Every instruction has a place in its own sequence, that of arithmetic or that of transfers, in order of path length and as a
+/// fraction of the work in it. Taking the smallest fraction first keeps both at the same point, with keys that never change.
+/// Cost: one key per node.
+pub struct Balance<'b> {
+    lines: Lines<'b>,
+    place: Vec<i64>,
+    window: i64,
+}
+
+/// The end of both sequences.
+const WHOLE: u64 = 1 << 20;
+
+impl<'b> Balance<'b> {
+    /// For a block. Paths that differ by less than `window` cycles count as equally long.
+    pub fn new(body: &'b Body, window: i64) -> Balance<'b> {
+        let mut order: Vec<Node> = body.original();
+        order.sort_by_key(|&node| std::cmp::Reverse(body.steady[node.index()]));
+        let mut done = [0u64; 2];
+        let mut total = [0u64; 2];
+        let side = |node: Node| usize::from(body.nodes[node.index()].kind == Kind::Transfer);
+        let cycles = |node: Node| u64::from(body.nodes[node.index()].cycles);
+        order.iter().for_each(|&node| total[side(node)] += cycles(node));
+        let mut place = vec![0; body.nodes.len()];
+        for &node in &order {
+            let side = side(node);
+            place[node.index()] = (done[side] * WHOLE / total[side].max(1)) as i64;
+            done[side] += cycles(node);
+        }
+        Balance { lines: Lines::new(body), place, window: window.max(1) }
+    }
+}
+
+impl Strategy for Balance<'_> {
+    type Key = [i64; 3];
+    const NAME: &'static str = "balance";
+    const COMPONENTS: &'static [&'static str] = &["same line", "long path", "arithmetic to transfers"];
+    const CANDIDATES: Candidates = Candidates::Ready;
+
+    fn key(&self, context: &Context<'_>, node: Node) -> [i64; 3] {
+        let far = context.to_go(node) as i64 / self.window;
+        [self.lines.open(node), far, -self.place[node.index()]]
+    }
+
+    fn placed(&mut self, _: &Context<'_>, node: Node, changed: &mut Vec<Node>) {
+        self.lines.placed(node, changed);
+    }
+}
