@@ -16,7 +16,7 @@ const SAMPLE: &str = include_str!("../samples/sgemm.sir");
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Selection {
     /// Only this kernel or function; may be given several times
-    #[arg(long = "kernel", value_name = "NAME")]
+    #[arg(long = "kernel", visible_alias = "only-kernel", value_name = "NAME")]
     pub kernels: Vec<String>,
     /// Only code for this architecture; may be given several times
     #[arg(long = "arch", value_name = "SM", value_parser = str::parse::<Arch>)]

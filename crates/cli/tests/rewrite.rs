@@ -239,3 +239,73 @@ mod real_tools {
         );
     }
 }
+
+/// How many instructions a run moved, from its JSON.
+fn moved(arguments: &[&str], file: &str) -> u64 {
+    let done = sassafras(&[&["schedule", "--json"], arguments].concat(), &[&input(file)]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    let kernels = report["kernels"].as_array().expect("kernels");
+    kernels.iter().map(|kernel| kernel["moved"].as_u64().expect("a number")).sum()
+}
+
+#[test]
+fn bisection_lets_some_blocks_change_and_no_others() {
+    let reverse = ["--strategy", "reverse"];
+    let with = |more: &[&str]| moved(&[&reverse, more].concat(), "lib.so");
+    let all = with(&[]);
+    assert!(all > 0);
+    assert_eq!(with(&["--cutoff", "0"]), 0);
+    let half = with(&["--cutoff", "1"]);
+    assert!(half > 0 && half < all, "one of two kernels: {half} of {all}");
+    assert_eq!(with(&["--cutoff", "99"]), all);
+    assert_eq!(with(&["--only-block", "0"]), all, "there is one block in each");
+    assert_eq!(with(&["--only-block", "7"]), 0);
+    assert_eq!(with(&["--knob", "tepid-aggressiveness=0"]), 0, "switched off");
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = ["1", "2", "5"].map(|jobs| {
+        let output = folder.path().join(jobs);
+        let done = sassafras(
+            &["schedule", "--strategy", "reverse", "--jobs", jobs, "-o"],
+            &[&output, &input("lib.so")],
+        );
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        std::fs::read(output).expect("written")
+    });
+    assert!(files[0] == files[1] && files[0] == files[2]);
+}
+
+/// A run that may write no file of more than half a kilobyte: what a full disk does, or, where the signal is not caught, somebody
+/// who ends the program half-way.
+#[cfg(unix)]
+#[test]
+fn a_run_cut_short_leaves_the_files_as_they_were() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, output) = (folder.path().join("in.so"), folder.path().join("out.so"));
+    let original = std::fs::read(input("lib.so")).expect("there");
+    std::fs::write(&file, &original).expect("written");
+    std::fs::write(&output, "as it was").expect("written");
+    for prepare in ["trap '' XFSZ; ", ""] {
+        for target in [&output, &file] {
+            let script =
+                format!("{prepare}ulimit -f 1; exec \"$0\" schedule --strategy reverse -o \"$2\" \"$1\"");
+            let done = Command::new("sh")
+                .args(["-c", &script, env!("CARGO_BIN_EXE_sassafras")])
+                .args([&file, target])
+                .output()
+                .expect("a shell");
+            assert!(!done.status.success(), "{prepare}");
+            assert_eq!(std::fs::read(&file).expect("there"), original, "{prepare}");
+            assert_eq!(std::fs::read(&output).expect("there"), b"as it was", "{prepare}");
+            if !prepare.is_empty() {
+                assert_eq!(done.status.code(), Some(2), "{}", String::from_utf8_lossy(&done.stderr));
+                let names = std::fs::read_dir(folder.path()).expect("a folder").count();
+                assert_eq!(names, 2, "nothing else is left");
+            }
+        }
+    }
+}

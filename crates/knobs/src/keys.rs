@@ -77,6 +77,8 @@ macro_rules! keys {
 keys! {
     /// Cost of a result that no latency table speaks of (`deps`).
     HIGH_LATENCY_CYCLES: i64 = "sched-high-latency-cycles";
+    /// How hard the scheduler after allocation works (`tepid`).
+    TEPID_AGGRESSIVENESS: i64 = "knob-610";
     /// Tracks the two halves of a register separately.
     DUAL_REGISTER_TRACKING: bool = "knob-420";
     /// Batch size of the default mode, and largest stall of the ILP and ReduceReg modes.

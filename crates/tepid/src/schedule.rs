@@ -18,6 +18,8 @@ const LOADS: usize = 25;
 /// Paths that differ by less than this count as equally long where something else matters more.
 const WINDOW: i64 = 64;
 const OTHER_WINDOWS: [i64; 2] = [16, 256];
+/// Beyond this level nothing is searched longer.
+const DEEPEST_LEVEL: u32 = 5;
 /// Thousandths that early loads may cost by the model in code that runs once.
 const EARLY_MARGIN: u64 = 50;
 
@@ -141,7 +143,7 @@ fn choose_for_loop(
         }
     }
     let (mut after, mut by, mut order) = best;
-    let evaluations = settings.evaluations << (2 * settings.level.saturating_sub(1)).min(12);
+    let evaluations = settings.evaluations << (2 * settings.level.clamp(1, DEEPEST_LEVEL) - 2);
     let improved = search(body, pipeline, &mut order, after, bound, evaluations);
     if improved < after {
         (after, by) = (improved, "search");

@@ -5,12 +5,13 @@ use crate::failure::Failure;
 use crate::input::{Binary, Input, Selection, Text};
 use crate::knobs::{KnobArguments, unknown_latency};
 use crate::output;
-use crate::reschedule::{self, Control, Job, Order, Outcome};
+use crate::reschedule::{self, Bisection, Change, Control, Job, LaunchArgument, Order, Outcome};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use rayon::prelude::*;
 use sassafras_cubin::Capsules;
 use sassafras_ir::text::print;
+use sassafras_knobs::keys;
 use sassafras_list::Direction;
 use sassafras_passes::{Choice, Figures, FunctionReport, Options, schedule_function};
 use sassafras_tepid::schedule::{Policy, Settings};
@@ -55,6 +56,20 @@ pub struct Arguments {
     selection: Selection,
     #[command(flatten)]
     knobs: KnobArguments,
+    /// How the kernels of a binary are launched, where the model cannot see it: threads of a block, blocks that a
+    /// multiprocessor has at once, bytes of dynamic shared memory [default: what registers, static shared memory and the
+    /// declared block size allow]
+    #[arg(long, value_name = "block=N,blocks-per-sm=N,smem=N")]
+    launch: Option<LaunchArgument>,
+    /// Threads to work with; the result is the same for any number [default: one per core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+    /// Bisection: only this block of each kernel gets another order; may be given several times
+    #[arg(long = "only-block", value_name = "NUMBER")]
+    only_blocks: Vec<u32>,
+    /// Bisection: only so many blocks, counted through the file, get another order
+    #[arg(long, value_name = "N")]
+    cutoff: Option<u64>,
     /// Reorder kernels of sm_100 and later too: the second form of the code that a driver may translate for another SM
     /// stays as it was compiled
     #[arg(long)]
@@ -75,6 +90,9 @@ Examples:
   sassafras schedule k.sir --trace --kernel saxpy
   sassafras schedule k.cubin -o fast.cubin
   sassafras schedule k.cubin --strategy original --control rebuild -o rebuilt.cubin
+  sassafras schedule k.cubin --launch block=256,smem=49152 -o fast.cubin
+  sassafras schedule k.cubin --knob tepid-aggressiveness=2 -o faster.cubin
+  sassafras schedule k.cubin --cutoff 8 -o half.cubin
   sassafras schedule libkernels.so --strategy shuffle --seed 7 --arch sm_90 -o shuffled.so";
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -93,6 +111,12 @@ enum StrategyArgument {
     Reuse,
     /// For binaries: global loads first, whatever the model says
     EarlyLoads,
+    /// For binaries: the longest path around the loop first, whatever the model says
+    Steady,
+    /// For binaries: arithmetic and transfers side by side, whatever the model says
+    Balance,
+    /// For binaries: the last of the source first as far as dependences allow, to find faults
+    Reverse,
 }
 
 impl StrategyArgument {
@@ -101,6 +125,9 @@ impl StrategyArgument {
             StrategyArgument::Height => Some(Policy::Height),
             StrategyArgument::Reuse => Some(Policy::Reuse),
             StrategyArgument::EarlyLoads => Some(Policy::EarlyLoads),
+            StrategyArgument::Steady => Some(Policy::Steady),
+            StrategyArgument::Balance => Some(Policy::Balance),
+            StrategyArgument::Reverse => Some(Policy::Reverse),
             _ => None,
         }
     }
@@ -141,7 +168,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if to_stdout(arguments) && (arguments.json || arguments.trace) {
         bail!("`-o -` and a report cannot both go to standard output; write the result to a file");
     }
-    let knobs = arguments.knobs.load(&["deps"])?;
+    let knobs = arguments.knobs.load(&["deps", "tepid"])?;
     let options = Options {
         strategy: match arguments.strategy {
             Some(StrategyArgument::Original) => Choice::Original,
@@ -158,7 +185,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let input = match arguments.input.as_deref().map(Input::read).transpose()? {
         Some(Input::Text(input)) => input,
-        Some(Input::Binary(input)) => return binary(arguments, &options, &input),
+        Some(Input::Binary(input)) => {
+            let level = knobs.explicit(keys::TEPID_AGGRESSIVENESS).unwrap_or(1);
+            let level = u32::try_from(level).unwrap_or(u32::MAX);
+            return binary(arguments, &options, &input, level);
+        }
         None => Text::sample()?,
     };
     text(arguments, &options, input)
@@ -202,7 +233,7 @@ fn text(arguments: &Arguments, options: &Options, mut input: Text) -> Result<()>
     output::print(&summary(&input.name, options, &reports)?)
 }
 
-fn binary(arguments: &Arguments, options: &Options, input: &Binary) -> Result<()> {
+fn binary(arguments: &Arguments, options: &Options, input: &Binary, level: u32) -> Result<()> {
     if arguments.trace {
         bail!("{}: `--trace` is for the text IR", input.name);
     }
@@ -210,7 +241,7 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary) -> Result<()
     let order = match strategy {
         StrategyArgument::Original => Order::Original,
         StrategyArgument::Shuffle | StrategyArgument::CriticalPath => Order::List(*options),
-        _ => Order::Tepid(Settings { policy: strategy.policy(), ..Settings::default() }),
+        _ => Order::Tepid(Settings { policy: strategy.policy(), level, ..Settings::default() }),
     };
     let control = arguments.control.unwrap_or(match order {
         Order::Original => Control::Keep,
@@ -226,8 +257,13 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary) -> Result<()
     let capsules = if arguments.keep_capsules { Capsules::Keep } else { Capsules::Refuse };
     // A name that is not there is an error before any work is done.
     input.visit(&input.container()?, selection, |_| Ok(()))?;
-    let job = Job { order, control, capsules };
-    let done = reschedule::file(&input.name, &input.bytes, selection, &job)?;
+    let bisection = Bisection::new(arguments.only_blocks.clone(), arguments.cutoff);
+    let launch = arguments.launch.unwrap_or_default();
+    let job = Job { order, control, capsules, launch, bisection };
+    // Who counts blocks counts them in one order.
+    let jobs = if arguments.cutoff.is_some() { Some(1) } else { arguments.jobs };
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(jobs.map_or(0, usize::from)).build()?;
+    let done = threads.install(|| reschedule::file(&input.name, &input.bytes, selection, &job))?;
     if let Some(path) = &arguments.output {
         output::write_file(path, &done.bytes)?;
     }
@@ -249,15 +285,19 @@ fn outcomes(name: &str, strategy: &str, outcomes: &[Outcome]) -> Result<String> 
     let bold = anstyle::Style::new().bold();
     let mut out = String::new();
     writeln!(out, "{bold}{name}{bold:#}, strategy {strategy}\n")?;
-    let heading = ["kernel", "arch", "insts", "moved", ""];
-    let mut table = output::table(&heading, &[2, 3]);
+    let heading = ["kernel", "arch", "insts", "moved", "cycles", "stalls", "scoreboards", ""];
+    let mut table = output::table(&heading, &[2, 3, 4, 5, 6]);
+    let shown = |figure: Change| change(figure.before, figure.after);
     for outcome in outcomes {
         table.add_row([
             outcome.name.clone(),
             outcome.arch.clone(),
             outcome.instructions.to_string(),
             outcome.moved.to_string(),
-            outcome.kept.as_ref().map_or(String::new(), |why| format!("kept: {why}")),
+            outcome.cycles.map_or(String::new(), shown),
+            shown(outcome.stalls),
+            shown(outcome.scoreboards),
+            note(outcome),
         ]);
     }
     out.push_str(&output::render(&table));
@@ -270,6 +310,15 @@ fn outcomes(name: &str, strategy: &str, outcomes: &[Outcome]) -> Result<String> 
         outcomes.len()
     )?;
     Ok(out)
+}
+
+/// What made the new orders, or why there are none.
+fn note(outcome: &Outcome) -> String {
+    match &outcome.kept {
+        Some(why) => format!("kept: {why}"),
+        None if outcome.by.is_empty() && outcome.cycles.is_some() => "no better order".to_owned(),
+        None => outcome.by.join(", "),
+    }
 }
 
 fn summary(name: &str, options: &Options, reports: &[FunctionReport]) -> Result<String> {

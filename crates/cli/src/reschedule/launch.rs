@@ -1,0 +1,71 @@
+//! Goal: how many warps of a kernel a scheduler has at once, from what the cubin declares and what the user says.
+
+use sassafras_cubin::Code;
+use sassafras_machine::Arch;
+use sassafras_machine::multiprocessor::{Launch, Multiprocessor};
+use std::str::FromStr;
+
+/// What `--launch` says. What it leaves out is taken from the cubin: registers, static shared memory, declared block size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaunchArgument {
+    /// Threads of a block.
+    block: Option<u32>,
+    /// Blocks that a multiprocessor has at once.
+    blocks_per_sm: Option<u32>,
+    /// Bytes of dynamic shared memory of a block.
+    smem: Option<u64>,
+}
+
+impl LaunchArgument {
+    /// Warps of a kernel that each scheduler has at once.
+    pub fn warps(&self, code: &Code<'_>, arch: Arch) -> u32 {
+        let declared = code.required_threads.or(code.max_threads);
+        let declared =
+            declared.map(|size| size.iter().fold(1u32, |all, &side| all.saturating_mul(side.max(1))));
+        let launch = Launch {
+            registers: code.registers,
+            threads: self.block.or(declared),
+            shared: code.shared_bytes.saturating_add(self.smem.unwrap_or(0)),
+            blocks: self.blocks_per_sm,
+        };
+        Multiprocessor::of(arch).resident_warps(&launch)
+    }
+}
+
+impl FromStr for LaunchArgument {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut launch = Self::default();
+        for part in text.split(',') {
+            let (name, value) = part.split_once('=').ok_or_else(|| format!("`{part}` is not NAME=NUMBER"))?;
+            let number: u32 = value.trim().parse().map_err(|_| format!("`{value}` is no number"))?;
+            let most = |most: u32| match number {
+                0 => Err(format!("`{name}` has to be at least 1")),
+                _ if number > most => Err(format!("`{name}` is at most {most}")),
+                _ => Ok(Some(number)),
+            };
+            match name.trim() {
+                "block" => launch.block = most(1024)?,
+                "blocks-per-sm" => launch.blocks_per_sm = most(64)?,
+                "smem" => launch.smem = Some(u64::from(number)),
+                _ => return Err(format!("`{name}` is none of block, blocks-per-sm and smem")),
+            }
+        }
+        Ok(launch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_named() {
+        let launch: LaunchArgument = "block=128,smem=4096".parse().expect("two parts");
+        assert_eq!(launch, LaunchArgument { block: Some(128), smem: Some(4096), blocks_per_sm: None });
+        for wrong in ["", "block", "block=x", "block=0", "block=2048", "blocks=3", "blocks-per-sm=99"] {
+            assert!(wrong.parse::<LaunchArgument>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Goal: a file with the code of some kernels in another order, verified before anybody sees it.
+//!
+//! Cubin by cubin: every wanted section gets an order, the writer of `sassafras-cubin` makes a new cubin with everything
+//! that names an instruction following, and two checkers that know neither scheduler nor writer look at the result: for
+//! hazards, and whether it is a legal reordering of what came in. A kernel that something is in the way of stays byte for
+//! byte as it came, with the reason; the others go on without it.
+
+mod bisection;
+mod launch;
+mod outcome;
+mod plan;
+
+pub use bisection::Bisection;
+pub use launch::LaunchArgument;
+pub use outcome::{Change, Outcome};
+
+use crate::binary::wanted;
+use crate::failure::Failure;
+use crate::input::Selection;
+use crate::progress::Progress;
+use anyhow::{Context, Result, bail};
+use outcome::Notes;
+use plan::plan;
+use rayon::prelude::*;
+use sassafras_cubin::{
+    Capsules, Code, CodeEdit, Container, Cubin, Image, ImageKind, Reason, Refusal, RewriteOptions,
+};
+use sassafras_passes::Options;
+use sassafras_sass::program::Program;
+use sassafras_tepid::schedule::Settings;
+use sassafras_verify::against;
+use sassafras_verify::hazards::{self, Rules};
+use std::collections::BTreeMap;
+
+/// What to do with binaries.
+#[derive(Debug)]
+pub struct Job {
+    /// How to order.
+    pub order: Order,
+    /// Where control fields come from.
+    pub control: Control,
+    /// What to do with kernels whose code is there in a second form.
+    pub capsules: Capsules,
+    /// What the user says about launches.
+    pub launch: LaunchArgument,
+    /// Which blocks may change.
+    pub bisection: Bisection,
+}
+
+/// How the blocks of a binary are ordered.
+#[derive(Clone, Copy, Debug)]
+pub enum Order {
+    /// As it came.
+    Original,
+    /// By a strategy that looks at no control field.
+    List(Options),
+    /// After register allocation, on the model of the machine.
+    Tepid(Settings),
+}
+
+/// Where control fields come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Control {
+    /// As they came; only for code that stays in order
+    Keep,
+    /// All computed anew
+    Rebuild,
+    /// One instruction after the other, slow and right for any order
+    Serial,
+}
+
+/// A new file and what became of its kernels.
+pub struct Rescheduled {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// In file order.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// Reschedules the wanted kernels of a file.
+///
+/// # Errors
+/// When an image cannot be read, or when the result does not verify: a defect, and nothing to write.
+pub fn file(name: &str, bytes: &[u8], selection: &Selection, job: &Job) -> Result<Rescheduled> {
+    let original = Container::parse(bytes).with_context(|| name.to_owned())?;
+    let images: Vec<usize> = {
+        let wanted =
+            |image: &Image| image.kind == ImageKind::Cubin && selection.takes_arch(&image.sm.to_string());
+        let images = original.images().iter().enumerate();
+        images.filter(|(_, image)| wanted(image)).map(|(index, _)| index).collect()
+    };
+    let progress = Progress::new(name, images.len());
+    let cubins: Vec<Result<(Vec<u8>, Vec<Outcome>)>> = images
+        .par_iter()
+        .map(|&index| {
+            let image = &original.images()[index];
+            let bytes = original.bytes(image).with_context(|| format!("{name}: {}", image.location))?;
+            let done =
+                cubin(&bytes, image, selection, job).with_context(|| format!("{name}: {}", image.location));
+            progress.step();
+            done
+        })
+        .collect();
+    progress.end();
+    let (cubins, mut outcomes): (Vec<Vec<u8>>, Vec<Vec<Outcome>>) =
+        cubins.into_iter().collect::<Result<Vec<_>>>()?.into_iter().unzip();
+    let edits: Vec<(&Image, &[u8])> =
+        images.iter().zip(&cubins).map(|(&index, cubin)| (&original.images()[index], &cubin[..])).collect();
+    let (new, refused) = original.replace_fitting(&edits);
+    for (edit, no_room) in refused {
+        outcomes[edit].iter_mut().for_each(|outcome| outcome.keep(&no_room.to_string()));
+    }
+    let outcomes = outcomes.into_iter().flatten().collect();
+    let container = Container::parse(&new).with_context(|| format!("{name}, rewritten"))?;
+    let compared = against::files(&original, &container).with_context(|| format!("{name}, rewritten"))?;
+    if let Some(difference) = compared.differences.first() {
+        let message = format!("{name}: the new file was rejected, nothing is written: {difference}");
+        return Err(Failure::Wrong(message).into());
+    }
+    Ok(Rescheduled { bytes: new, outcomes })
+}
+
+/// Reschedules the wanted kernels of one cubin.
+fn cubin(bytes: &[u8], image: &Image, selection: &Selection, job: &Job) -> Result<(Vec<u8>, Vec<Outcome>)> {
+    let cubin = Cubin::parse(bytes)?;
+    let sections: Vec<&Code<'_>> = cubin.code().iter().filter(|code| wanted(code, selection)).collect();
+    let mut edits: BTreeMap<usize, CodeEdit> = BTreeMap::new();
+    let mut kept: BTreeMap<usize, String> = BTreeMap::new();
+    let plans: Vec<_> =
+        sections.par_iter().map(|code| (code.section, plan(&cubin, code, selection, job))).collect();
+    let mut notes: BTreeMap<usize, Notes> = BTreeMap::new();
+    for (section, plan) in plans {
+        match plan {
+            Ok(planned) => {
+                edits.insert(section, planned.edit);
+                notes.insert(section, planned.notes);
+            }
+            Err(reason) => drop(kept.insert(section, reason)),
+        }
+    }
+    // Every round leaves out at least one kernel that something is in the way of.
+    let new = loop {
+        let all: Vec<CodeEdit> = edits.values().cloned().collect();
+        let new = match cubin.rewrite_with(&all, RewriteOptions { capsules: job.capsules }) {
+            Ok(new) => new,
+            Err(refusal) => {
+                let code = refusal.code.as_deref().and_then(|name| cubin.code_named(name));
+                let blamed: Vec<usize> = match code {
+                    Some(code) if edits.contains_key(&code.section) => vec![code.section],
+                    _ => edits.keys().copied().collect(),
+                };
+                if blamed.is_empty() {
+                    bail!("{refusal}");
+                }
+                for section in blamed {
+                    edits.remove(&section);
+                    kept.insert(section, in_the_way(&refusal));
+                }
+                continue;
+            }
+        };
+        let found = hazardous(&cubin, &new, &edits)?;
+        if found.is_empty() {
+            break new;
+        }
+        for (section, reason) in found {
+            edits.remove(&section);
+            kept.insert(section, reason);
+        }
+    };
+    let outcomes = sections.iter().map(|code| {
+        let why = kept.get(&code.section).cloned();
+        Outcome::new(code, image, edits.get(&code.section), notes.remove(&code.section), why)
+    });
+    Ok((new, outcomes.collect()))
+}
+
+/// A refusal in the words of the command.
+fn in_the_way(refusal: &Refusal) -> String {
+    match refusal.reason {
+        Reason::Capsule => format!(
+            "{}: describes the code as it was compiled, for the driver to translate; `--keep-capsules` leaves it so",
+            refusal.section
+        ),
+        _ => format!("{}: {}", refusal.section, refusal.reason),
+    }
+}
+
+/// The edited sections of the new cubin that have hazards which the old ones did not have.
+fn hazardous(
+    cubin: &Cubin<'_>,
+    new: &[u8],
+    edits: &BTreeMap<usize, CodeEdit>,
+) -> Result<Vec<(usize, String)>> {
+    let changed: Vec<&CodeEdit> = edits.values().filter(|edit| is_change(cubin, edit)).collect();
+    if changed.is_empty() {
+        return Ok(Vec::new());
+    }
+    let parsed = Cubin::parse(new)?;
+    let program = Program::new(&parsed)?;
+    let found: Vec<Option<(usize, String)>> = changed
+        .par_iter()
+        .map(|edit| {
+            let code = parsed.code().iter().find(|code| code.section == edit.section)?;
+            let routines = match program.lift(code) {
+                Ok(routines) => routines,
+                Err(error) => return Some((edit.section, error.to_string())),
+            };
+            let rules = Rules::of(program.arch());
+            routines.iter().find_map(|routine| {
+                let f = &routine.lifted.function;
+                let report = hazards::check(f, rules);
+                let finding = report.findings.first()?;
+                let at = routine.offset(finding.consumer);
+                Some((edit.section, format!("a hazard at {at:#x} of the new order: {}", finding.describe(f))))
+            })
+        })
+        .collect();
+    Ok(found.into_iter().flatten().collect())
+}
+
+fn is_change(cubin: &Cubin<'_>, edit: &CodeEdit) -> bool {
+    let code = cubin.code().iter().find(|code| code.section == edit.section);
+    code.is_none_or(|code| *edit != CodeEdit::unchanged(code))
+}

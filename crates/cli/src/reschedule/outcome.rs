@@ -1,0 +1,120 @@
+//! What became of a kernel, for people and programs.
+
+use sassafras_cubin::{Code, CodeEdit, Image};
+use sassafras_tepid as tepid;
+use sassafras_tepid::function::Plan;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// A figure as it came and as it is now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// As it came.
+    pub before: u64,
+    /// As it is now.
+    pub after: u64,
+}
+
+/// What became of a kernel.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// The name of its section.
+    pub name: String,
+    /// The architecture as the file names it.
+    pub arch: String,
+    /// How many instructions there are.
+    pub instructions: u64,
+    /// How many stand somewhere else now.
+    pub moved: u64,
+    /// How many blocks have another order.
+    pub blocks: u64,
+    /// Cycles of the model for what matters of it, loops counted more often; none where no model was asked.
+    pub cycles: Option<Change>,
+    /// Cycles of all stalls, every instruction counted once.
+    pub stalls: Change,
+    /// Scoreboards in use.
+    pub scoreboards: Change,
+    /// The policies that made the new orders.
+    pub by: Vec<&'static str>,
+    /// Why it was left as it came, if something was in the way.
+    pub kept: Option<String>,
+}
+
+/// What the scheduler says about a section.
+#[derive(Clone, Debug, Default)]
+pub struct Notes {
+    cycles: Option<Change>,
+    blocks: u64,
+    by: BTreeSet<&'static str>,
+}
+
+impl Notes {
+    /// What it says about one more function of the section.
+    pub fn add(&mut self, plan: &Plan) {
+        let cycles = self.cycles.get_or_insert_default();
+        cycles.before += plan.cycles.0;
+        cycles.after += plan.cycles.1;
+        self.blocks += plan.choices.len() as u64;
+        self.by.extend(plan.choices.iter().map(|choice| choice.by));
+    }
+}
+
+impl Outcome {
+    /// From a section, what was done with it and what the scheduler says.
+    pub fn new(
+        code: &Code<'_>,
+        image: &Image,
+        edit: Option<&CodeEdit>,
+        notes: Option<Notes>,
+        kept: Option<String>,
+    ) -> Outcome {
+        let words: Vec<u128> = match image.sm.slot_bytes() {
+            Some(16) => (code.bytes.chunks_exact(16))
+                .map(|word| u128::from_le_bytes(word.try_into().expect("16 bytes")))
+                .collect(),
+            _ => Vec::new(),
+        };
+        let slot = image.sm.slot_bytes().unwrap_or(8);
+        let (stalls, scoreboards) = figures(&words);
+        let (new_stalls, new_scoreboards) = edit.map_or((stalls, scoreboards), |edit| figures(&edit.words));
+        let order = edit.map_or(&[][..], |edit| &edit.order);
+        let notes = notes.unwrap_or_default();
+        let mut outcome = Outcome {
+            name: code.name.to_owned(),
+            arch: image.sm.to_string(),
+            instructions: (code.bytes.len() / slot) as u64,
+            moved: order.iter().zip(0..).filter(|&(&from, to)| from != to).count() as u64,
+            blocks: notes.blocks,
+            cycles: notes.cycles,
+            stalls: Change { before: stalls, after: new_stalls },
+            scoreboards: Change { before: scoreboards, after: new_scoreboards },
+            by: notes.by.into_iter().collect(),
+            kept: None,
+        };
+        if let Some(why) = kept {
+            outcome.keep(&why);
+        }
+        outcome
+    }
+
+    /// It stays as it came after all.
+    pub fn keep(&mut self, why: &str) {
+        (self.moved, self.blocks) = (0, 0);
+        self.by.clear();
+        for change in [&mut self.stalls, &mut self.scoreboards].into_iter().chain(&mut self.cycles) {
+            change.after = change.before;
+        }
+        self.kept.get_or_insert_with(|| why.to_owned());
+    }
+}
+
+/// Cycles of all stalls, and how many scoreboards are set.
+fn figures(words: &[u128]) -> (u64, u64) {
+    let mut boards = 0u8;
+    let mut stalls = 0;
+    for fields in words.iter().map(|&word| tepid::Fields::of(word)) {
+        stalls += u64::from(fields.stall);
+        boards |= [fields.write, fields.read].into_iter().flatten().fold(0, |mask, board| mask | 1 << board);
+    }
+    (stalls, u64::from(boards.count_ones()))
+}

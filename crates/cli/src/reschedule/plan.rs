@@ -1,0 +1,170 @@
+//! Goal: the new order and the new control fields of one section, or why there are none.
+
+use super::outcome::Notes;
+use super::{Control, Job, Order, in_the_way};
+use crate::input::Selection;
+use crate::serial;
+use sassafras_cubin::{Boundary, Code, CodeEdit, Cubin};
+use sassafras_ir::{Block, Effects};
+use sassafras_machine::Arch;
+use sassafras_passes::schedule_function;
+use sassafras_sass::Lifted;
+use sassafras_sass::program::{Program, Relative, Routine};
+use sassafras_tepid as tepid;
+use sassafras_tepid::schedule::Settings;
+
+/// What is to become of a section.
+pub struct Planned {
+    /// Order and words.
+    pub edit: CodeEdit,
+    /// What the scheduler says about it.
+    pub notes: Notes,
+}
+
+/// The new order of one section, or why there is none.
+pub fn plan(cubin: &Cubin<'_>, code: &Code<'_>, selection: &Selection, job: &Job) -> Result<Planned, String> {
+    let mut notes = Notes::default();
+    if matches!(job.order, Order::Original) && job.control == Control::Keep {
+        return Ok(Planned { edit: CodeEdit::unchanged(code), notes });
+    }
+    let program = Program::new(cubin).map_err(|error| error.problem.to_string())?;
+    let mut routines = program.lift(code).map_err(|error| error.to_string())?;
+    let opaque = routines.iter().find_map(|routine| {
+        let f = &routine.lifted.function;
+        let mut insts = f.blocks().flat_map(|block| f.block_insts(block));
+        insts.find(|&&inst| f.inst(inst).effects.contains(Effects::OPAQUE)).map(|&inst| routine.offset(inst))
+    });
+    if let Some(offset) = opaque {
+        let section = cubin.sections()[code.section].name;
+        return Err(format!(
+            "{section} at offset {offset:#x}: an opaque instruction keeps its control fields"
+        ));
+    }
+    let whole = selection.takes_name(code.name);
+    let mut edit = CodeEdit::unchanged(code);
+    let relative = Relative::new(program.arch());
+    let boundaries = cubin.boundaries(code).map_err(|refusal| in_the_way(&refusal))?;
+    for routine in &mut routines {
+        if whole || selection.takes_name(&routine.name) {
+            let arch = program.arch();
+            let lifted = &mut routine.lifted;
+            let original = tepid::Original::new(&tepid::Code::new(&lifted.function, &lifted.sources, arch));
+            original.hold(&mut lifted.function);
+            if !reorder(lifted, arch, code, job, &mut notes)? {
+                continue;
+            }
+            keep_sides(routine, &boundaries);
+            let fields = match job.control {
+                Control::Rebuild => Some(fields(routine, &original, arch)?),
+                Control::Keep | Control::Serial => None,
+            };
+            apply(routine, relative, &mut edit)?;
+            if let Some(fields) = fields {
+                set_fields(routine, &fields, &mut edit);
+            }
+        }
+    }
+    if job.control == Control::Serial {
+        serial::rewrite(&routines, &mut edit);
+    }
+    Ok(Planned { edit, notes })
+}
+
+/// Puts the blocks of a routine into another order. Returns whether its control fields are to be made anew: a routine that no
+/// better order was found for keeps those that it came with.
+fn reorder(
+    lifted: &mut Lifted,
+    arch: Arch,
+    code: &Code<'_>,
+    job: &Job,
+    notes: &mut Notes,
+) -> Result<bool, String> {
+    let settings = match &job.order {
+        Order::Original => return Ok(true),
+        Order::List(options) => {
+            schedule_function(&mut lifted.function, options).map_err(|error| error.to_string())?;
+            return Ok(true);
+        }
+        Order::Tepid(settings) => settings,
+    };
+    let warps = job.launch.warps(code, arch).min(MODELLED_WARPS) as usize;
+    let settings = Settings { warps, ..*settings };
+    let prepared = tepid::Code::new(&lifted.function, &lifted.sources, arch);
+    let mut plan = tepid::function::choose(&prepared, &settings);
+    plan.choices.retain(|choice| job.bisection.takes(choice.block.as_u32()));
+    notes.add(&plan);
+    for choice in &plan.choices {
+        lifted.function.reorder(choice.block, &choice.order);
+    }
+    Ok(settings.policy.is_some() || !plan.choices.is_empty())
+}
+
+/// With more the model says nothing new.
+const MODELLED_WARPS: u32 = 8;
+
+/// New control fields for the instructions of a routine. If there are none for the new order, the one that came is restored.
+fn fields(
+    routine: &mut Routine,
+    original: &tepid::Original,
+    arch: Arch,
+) -> Result<Vec<tepid::Fields>, String> {
+    let made =
+        tepid::rebuild(&tepid::Code::new(&routine.lifted.function, &routine.lifted.sources, arch), original);
+    if let Ok(fields) = made {
+        return Ok(fields);
+    }
+    let f = &mut routine.lifted.function;
+    for block in f.blocks().collect::<Vec<_>>() {
+        let mut old = f.block_insts(block).to_vec();
+        old.sort_unstable();
+        f.reorder(block, &old);
+    }
+    tepid::rebuild(&tepid::Code::new(f, &routine.lifted.sources, arch), original)
+        .map_err(|error| error.to_string())
+}
+
+/// Gives the instructions of a routine new control fields, as they stand.
+fn set_fields(routine: &Routine, fields: &[tepid::Fields], edit: &mut CodeEdit) {
+    let f = &routine.lifted.function;
+    let first = (routine.range.start / 16) as usize;
+    for (&inst, slot) in f.blocks().flat_map(|block| f.block_insts(block)).zip(first..) {
+        edit.words[slot] = fields[inst.as_u32() as usize].insert(edit.words[slot]);
+    }
+}
+
+/// Gives a block its old order back where an instruction has crossed a place inside it that something may point to.
+fn keep_sides(routine: &mut Routine, boundaries: &[Boundary]) {
+    let blocks: Vec<Block> = routine.lifted.function.blocks().collect();
+    for block in blocks {
+        let new = routine.lifted.function.block_insts(block).to_vec();
+        // Instructions are numbered in the order that they came in.
+        let mut old = new.clone();
+        old.sort_unstable();
+        let Some(&first) = old.first() else { continue };
+        let start = routine.offset(first);
+        let crossed = boundaries.iter().any(|boundary| {
+            let before = boundary.offset.saturating_sub(start).div_ceil(16).min(old.len() as u64) as usize;
+            before > 0 && new[..before].iter().any(|&inst| inst > old[before - 1])
+        });
+        if crossed {
+            routine.lifted.function.reorder(block, &old);
+        }
+    }
+}
+
+/// Puts the new order of a routine into the edit of its section. Distances in words follow.
+fn apply(routine: &Routine, relative: Relative, edit: &mut CodeEdit) -> Result<(), String> {
+    let f = &routine.lifted.function;
+    let first = (routine.range.start / 16) as u32;
+    let old = edit.words.clone();
+    for (inst, to) in f.blocks().flat_map(|block| f.block_insts(block)).zip(first..) {
+        let from = routine.slot(*inst);
+        let (from_offset, to_offset) = (u64::from(from) * 16, u64::from(to) * 16);
+        edit.order[to as usize] = from;
+        edit.words[to as usize] =
+            relative.moved(old[from as usize], from_offset, to_offset).ok_or_else(|| {
+                format!("the place that the instruction at {from_offset:#x} names is too far away")
+            })?;
+    }
+    Ok(())
+}
