@@ -252,7 +252,7 @@ fn moved(arguments: &[&str], file: &str) -> u64 {
 #[test]
 fn bisection_lets_some_blocks_change_and_no_others() {
     let reverse = ["--strategy", "reverse"];
-    let with = |more: &[&str]| moved(&[&reverse, more].concat(), "lib.so");
+    let with = |more: &[&str]| moved(&[&reverse, more].concat(), "two.fatbin");
     let all = with(&[]);
     assert!(all > 0);
     assert_eq!(with(&["--cutoff", "0"]), 0);
@@ -271,7 +271,7 @@ fn any_number_of_threads_gives_the_same_file() {
         let output = folder.path().join(jobs);
         let done = sassafras(
             &["schedule", "--strategy", "reverse", "--jobs", jobs, "-o"],
-            &[&output, &input("lib.so")],
+            &[&output, &input("two.fatbin")],
         );
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         std::fs::read(output).expect("written")

@@ -3,7 +3,7 @@
 //! A rescheduled cubin compresses slightly worse than ptxas's own order, and the room is what fatbinary's compressor
 //! needed, so a fast greedy compressor rarely fits. This one parses optimally over the longest matches that it finds: the
 //! cheapest sequence of literals and matches by dynamic programming from the end of the block. Matches of eight bytes and
-//! more come from a hash chain, shorter ones from the last place with the same four bytes.
+//! more come from one hash chain, shorter ones from another that is not followed as far.
 //!
 //! Source: the public LZ4 block format: token (literal length, match length − 4), length bytes, literals, 16-bit distance.
 
@@ -24,11 +24,12 @@ pub(crate) enum Effort {
 }
 
 impl Effort {
-    /// Candidates tried per position, and the length from which a match is taken without looking further.
-    const fn limits(self) -> (usize, usize) {
+    /// Candidates tried per position, by eight and by four bytes, and the length from which a match is taken without looking
+    /// further.
+    const fn limits(self) -> ([usize; 2], usize) {
         match self {
-            Effort::Quick => (8, 64),
-            Effort::Best => (256, 1024),
+            Effort::Quick => ([8, 1], 64),
+            Effort::Best => ([256, 256], 1024),
         }
     }
 }
@@ -54,12 +55,14 @@ fn read_8(input: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(input[at..at + 8].try_into().expect("eight bytes"))
 }
 
-/// The places seen so far, by what stands there.
+/// The places seen so far, by what stands there: eight bytes, and four.
 struct Seen {
-    /// By four bytes, the last place.
-    short: Vec<u32>,
-    /// By eight bytes, the last place, and by place, the one before it.
-    long: Vec<u32>,
+    chains: [Chain; 2],
+}
+
+/// By hash, the last place, and by place, the one before it.
+struct Chain {
+    last: Vec<u32>,
     previous: Vec<u32>,
 }
 
@@ -67,27 +70,30 @@ const NOWHERE: u32 = u32::MAX;
 
 impl Seen {
     fn new(len: usize) -> Seen {
-        Seen {
-            short: vec![NOWHERE; 1 << HASH_BITS],
-            long: vec![NOWHERE; 1 << HASH_BITS],
-            previous: vec![NOWHERE; len],
-        }
+        let chain = || Chain { last: vec![NOWHERE; 1 << HASH_BITS], previous: vec![NOWHERE; len] };
+        Seen { chains: [chain(), chain()] }
     }
 
-    /// Notes a place. Returns the last ones that look like it, by four and by eight bytes.
-    fn note(&mut self, input: &[u8], at: usize) -> (u32, u32) {
-        let short = read_4(input, at).wrapping_mul(2_654_435_761) >> (32 - HASH_BITS);
+    /// Notes a place. Returns the last ones that look like it.
+    fn note(&mut self, input: &[u8], at: usize) -> [u32; 2] {
         let long = read_8(input, at).wrapping_mul(0x9e37_79b1_85eb_ca87) >> (64 - HASH_BITS);
-        let near = std::mem::replace(&mut self.short[short as usize], at as u32);
-        let far = std::mem::replace(&mut self.long[long as usize], at as u32);
-        self.previous[at] = far;
-        (near, far)
+        let short = read_4(input, at).wrapping_mul(2_654_435_761) >> (32 - HASH_BITS);
+        let [longer, shorter] = &mut self.chains;
+        [longer.note(long as usize, at), shorter.note(short as usize, at)]
+    }
+}
+
+impl Chain {
+    fn note(&mut self, hash: usize, at: usize) -> u32 {
+        let before = std::mem::replace(&mut self.last[hash], at as u32);
+        self.previous[at] = before;
+        before
     }
 }
 
 /// A long match at every position; the length is 0 where there is none.
 fn longest_matches(input: &[u8], effort: Effort) -> Vec<Match> {
-    let (chain, good) = effort.limits();
+    let (tries, good) = effort.limits();
     let mut found = vec![Match::default(); input.len()];
     let Some(last) = input.len().checked_sub(LAST_MATCH_START) else {
         return found;
@@ -96,28 +102,24 @@ fn longest_matches(input: &[u8], effort: Effort) -> Vec<Match> {
     let mut at = 0;
     while at <= last {
         let here = &input[at..input.len() - LAST_LITERALS];
-        let (near, mut candidate) = seen.note(input, at);
-        let in_reach = |from: u32| from != NOWHERE && at - from as usize <= MAX_DISTANCE;
         let mut best = 0;
-        let mut try_match = |from: u32, best: &mut usize| {
-            let len = common(&input[from as usize..], here);
-            if len >= MIN_MATCH && len > *best {
-                *best = len;
-                found[at] = Match { len: len as u32, distance: at as u32 - from };
+        let candidates = seen.note(input, at);
+        for ((mut from, chain), tries) in candidates.into_iter().zip(&seen.chains).zip(tries) {
+            for _ in 0..tries {
+                let reached = from != NOWHERE && at - from as usize <= MAX_DISTANCE;
+                if !reached || best >= good || best >= here.len() {
+                    break;
+                }
+                // Only a candidate that also agrees where the best one stopped can be longer.
+                if input[from as usize + best] == here[best] {
+                    let len = common(&input[from as usize..], here);
+                    if len >= MIN_MATCH && len > best {
+                        best = len;
+                        found[at] = Match { len: len as u32, distance: at as u32 - from };
+                    }
+                }
+                from = chain.previous[from as usize];
             }
-        };
-        if in_reach(near) {
-            try_match(near, &mut best);
-        }
-        for _ in 0..chain {
-            if !in_reach(candidate) || best >= good || best >= here.len() {
-                break;
-            }
-            // Only a candidate that also agrees where the best one stopped can be longer.
-            if input[candidate as usize + best] == here[best] {
-                try_match(candidate, &mut best);
-            }
-            candidate = seen.previous[candidate as usize];
         }
         // Inside a very long match the shifted match is as good as any.
         let inside = if best >= good { best - good / 2 } else { 1 };
