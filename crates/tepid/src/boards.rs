@@ -250,7 +250,7 @@ impl Assigner<'_, '_> {
                 let until = Some(until).filter(|&until| until != NOBODY);
                 needs.push(Need { inst, at: at as u32, until, latency: u32::from(latency), is_read });
             };
-            let by_read = guarded && self.original.announces_by_read(inst);
+            let by_read = guarded && self.original.announces_by_read(code, inst);
             if guarded && !by_read || token && old.write.is_some() {
                 need(write, op.expected.write, false);
             }

@@ -50,6 +50,8 @@ pub enum Special {
     No,
     /// `DEPBAR`: waits for a scoreboard's count.
     Depbar,
+    /// `ATOM`: its predicate comes with the read scoreboard.
+    GenericAtomic,
     /// Runs beside the warp and is waited for by groups; nothing is known of single results.
     Warpgroup,
 }
@@ -192,6 +194,7 @@ fn op(table: Option<&MinedTable>, arch: Arch, text: &str) -> Op {
     dispatch.least = dispatch.least.max(facts.min_stall);
     let special = match text.split('.').next().unwrap_or(text) {
         "DEPBAR" => Special::Depbar,
+        "ATOM" => Special::GenericAtomic,
         "WARPGROUP" => Special::Warpgroup,
         _ if category == Some(Category::WarpgroupMma) => Special::Warpgroup,
         _ => Special::No,

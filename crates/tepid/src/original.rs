@@ -136,10 +136,11 @@ impl Original {
         original
     }
 
-    /// Whether an instruction's results are announced by its read scoreboard.
-    pub fn announces_by_read(&self, inst: Inst) -> bool {
+    /// Whether an instruction's results are announced by its read scoreboard: those of a generic atomic that has only a
+    /// predicate to give.
+    pub fn announces_by_read(&self, code: &Code<'_>, inst: Inst) -> bool {
         let old = &self.fields[index(inst)];
-        old.write.is_none() && old.read.is_some()
+        code.op(inst).special == Special::GenericAtomic && old.write.is_none() && old.read.is_some()
     }
 
     /// Keeps the orders that registers do not show: gives the instructions concerned effects that hold them in place.
