@@ -186,12 +186,13 @@ impl Pass<'_, '_> {
         let insts = self.code.f.block_insts(block);
         let Some(&first) = insts.first() else { return Ok(Vec::new()) };
         let mut again = Vec::new();
-        if self.deficit(&entry, first) > 0 {
-            // Whoever leads here too soon stalls longer.
+        let (deficit, mask) = self.deficit(&entry, first, 0);
+        if deficit > 0 {
+            // Whoever leads here too soon stalls longer. All must be ready for what is waited for on any way here.
             let edges = self.edges.entering[block.as_u32() as usize].clone();
             for (from, state) in &edges {
                 let Some(state) = state else { continue };
-                let deficit = self.deficit(state, first);
+                let (deficit, _) = self.deficit(state, first, mask);
                 if deficit > 0 {
                     again.extend(self.raise(*from, deficit)?);
                 }
@@ -203,7 +204,7 @@ impl Pass<'_, '_> {
             let mut before: Option<Inst> = None;
             for (i, &inst) in insts.iter().enumerate() {
                 self.state.number += 1;
-                let ready = self.wait(inst, clock);
+                let ready = self.wait(inst, clock, 0);
                 if let Some(before) = before
                     && ready > clock
                 {
@@ -250,14 +251,14 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// How many cycles too soon an instruction comes right behind a state.
-    fn deficit(&mut self, entry: &Exit, first: Inst) -> i32 {
+    /// How many cycles too soon an instruction comes right behind a state, and what it waits for: these scoreboards at least.
+    fn deficit(&mut self, entry: &Exit, first: Inst, mask: u8) -> (i32, u8) {
         self.state.enter(entry);
         self.state.number += 1;
         let wait = self.fields[index(first)].wait;
-        let ready = self.wait(first, 0);
-        self.fields[index(first)].wait = wait;
-        ready
+        let ready = self.wait(first, 0, mask);
+        let mask = std::mem::replace(&mut self.fields[index(first)].wait, wait);
+        (ready, mask)
     }
 
     /// An instruction that control leaves from stalls longer than it does now. Returns the blocks that changed.
@@ -301,15 +302,15 @@ impl Pass<'_, '_> {
         Ok(changed)
     }
 
-    /// Places the waits of an instruction. Returns when it can go: its operands of fixed latency are there, its pipes take
+    /// Places the waits of an instruction, for these scoreboards at least. Returns when it can go: its operands of fixed latency are there, its pipes take
     /// it, and the scoreboards that it waits for are surely set. What waits may take is not counted on: an instruction
     /// that set a scoreboard under a guard may not have run.
-    fn wait(&mut self, inst: Inst, clock: i32) -> i32 {
+    fn wait(&mut self, inst: Inst, clock: i32, at_least: u8) -> i32 {
         let code = self.code;
         let effects = code.f.inst(inst).effects;
         // Once a block has been gone through often, waits only grow, so that everything settles.
         let settling = self.visits[self.block_of[index(inst)].as_u32() as usize] > FREE_VISITS;
-        let mut mask = if settling { self.fields[index(inst)].wait } else { 0 };
+        let mut mask = at_least | if settling { self.fields[index(inst)].wait } else { 0 };
         let mut ready = clock;
         let guard = self.guard(inst);
         for touch in code.reads(inst).iter().chain(code.writes(inst)) {
