@@ -39,6 +39,7 @@
 
 mod fields;
 pub mod rules;
+mod spacing;
 mod state;
 pub mod walk;
 

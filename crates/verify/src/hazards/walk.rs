@@ -1,10 +1,8 @@
 //! The data flow.
 
 use super::fields::{Depbar, Fields, bar_blocks, ends_group, warpgroup_wait};
-use super::rules::{OpcodeInfo, Pipes, Rules, Special, Timing, addend, file, used_as};
-use super::state::{
-    Board, Fact, GuardTag, Hold, Holds, Live, MAX_ELAPSED, NewFact, Reader, State, WARPGROUP, exclude,
-};
+use super::rules::{OpcodeInfo, Rules, Special, Timing, addend, file, used_as};
+use super::state::{Board, Fact, GuardTag, Holds, Live, MAX_ELAPSED, NewFact, State, WARPGROUP, exclude};
 use fixedbitset::FixedBitSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sassafras_control::Violation;
@@ -248,13 +246,14 @@ impl Flow {
     }
 }
 
-struct Walker<'a> {
-    f: &'a Function,
-    rules: &'a Rules,
+/// Goes through the instructions of a block, one after the other.
+pub(super) struct Walker<'a> {
+    pub f: &'a Function,
+    pub rules: &'a Rules,
     opcodes: Vec<OpcodeInfo>,
     classes: Vec<Option<ClassNumber>>,
     shapes: FxHashMap<Inst, Timing>,
-    live: Live,
+    pub live: Live,
 }
 
 impl<'a> Walker<'a> {
@@ -265,11 +264,11 @@ impl<'a> Walker<'a> {
         Walker { f, rules, opcodes, classes, shapes, live: Live::new() }
     }
 
-    fn info(&self, inst: Inst) -> &OpcodeInfo {
+    pub(super) fn info(&self, inst: Inst) -> &OpcodeInfo {
         &self.opcodes[self.f.inst(inst).opcode.as_u32() as usize]
     }
 
-    fn timing(&self, inst: Inst) -> &Timing {
+    pub(super) fn timing(&self, inst: Inst) -> &Timing {
         let info = self.info(inst);
         let shaped = || self.shapes.get(&inst).unwrap_or(&info.timing);
         if info.category == Some(Category::Tensor) { shaped() } else { &info.timing }
@@ -320,7 +319,14 @@ impl<'a> Walker<'a> {
     }
 
     /// A pair that meets on no lane.
-    fn bare(&self, kind: HazardKind, first: Inst, second: Inst, elapsed: u16, required: u8) -> Pair<'a> {
+    pub(super) fn bare(
+        &self,
+        kind: HazardKind,
+        first: Inst,
+        second: Inst,
+        elapsed: u16,
+        required: u8,
+    ) -> Pair<'a> {
         Pair {
             function: self.f,
             kind,
@@ -443,71 +449,6 @@ impl<'a> Walker<'a> {
         let stall = if control.stall == 0 { constants().scoreboard_set_to_wait } else { control.stall };
         self.live.clock += i32::from(stall);
         self.live.advance();
-    }
-
-    /// Whether the pipes take the instruction, and before the warp's turn goes elsewhere everything has settled. The hardware
-    /// does not hold a warp back for these.
-    fn held_up(&mut self, inst: Inst, observer: &mut impl Observer) {
-        let info = self.info(inst);
-        let Pipes { enters, holds, busy, mut settle } = self.timing(inst).pipes;
-        let clock = self.live.clock;
-        let Holds { pipes, turn } = &self.live.holds;
-        let pipe = bits(enters).filter_map(|pipe| pipes[pipe]).max();
-        for (kind, hold) in [(HazardKind::Pipe, pipe), (HazardKind::Settle, turn.filter(|_| info.switches))] {
-            let Some(Hold { until, issued, by }) = hold.filter(|hold| hold.until > clock) else { continue };
-            let elapsed = (clock - issued).clamp(0, MAX_ELAPSED) as u16;
-            observer.pair(&self.bare(kind, by, inst, elapsed, (until - issued) as u8));
-        }
-        let math = matches!(info.category, Some(Category::Alu | Category::Half | Category::Fp64));
-        let is_predicate = |op: &Operand| matches!(op, Operand::Reg(span) if span.class() == RegClass::Pred);
-        if math && !info.facts.decoupled && self.f.defs(inst).iter().any(is_predicate) {
-            settle = settle.max(self.rules.predicate_settle);
-        }
-        let hold = |cycles: u8| Some(Hold { until: clock + i32::from(cycles), issued: clock, by: inst });
-        let held = &mut self.live.holds;
-        for pipe in bits(holds) {
-            held.pipes[pipe] = hold(busy[pipe]).max(held.pipes[pipe]);
-        }
-        if settle > 1 {
-            held.turn = hold(settle).max(held.turn);
-        }
-    }
-
-    /// Whether what the instruction overwrites has been read by those before it that set no scoreboard to say so.
-    fn overwrite(&self, inst: Inst, guard: Option<GuardTag>, observer: &mut impl Observer) {
-        let f = self.f;
-        let varying = self.info(inst).facts.decoupled;
-        f.for_each_write(inst, |write| {
-            let Some(Reader { hold, tag }) = self.live.reader(write.lane, varying) else { return };
-            if exclude(self.live.current(tag), guard) {
-                return;
-            }
-            let required = self.rules.source_read(f, hold.by, inst, varying);
-            let elapsed = (self.live.clock - hold.issued).clamp(0, MAX_ELAPSED) as u16;
-            let pair = self.bare(HazardKind::War, hold.by, inst, elapsed, required);
-            observer.pair(&Pair { lane: Some(write.lane), ..pair });
-        });
-    }
-
-    /// Notes until when an instruction of fixed latency reads its sources.
-    fn read(&mut self, inst: Inst, tag: Option<GuardTag>) {
-        let Timing { reads, .. } = *self.timing(inst);
-        if reads == [1, 1] {
-            return;
-        }
-        let (f, live) = (self.f, &mut self.live);
-        let issued = live.clock;
-        f.for_each_read(inst, |read| {
-            if read.role == Role::Guard || read.lane.class() != RegClass::Gpr {
-                return;
-            }
-            for (varying, &cycles) in [false, true].into_iter().zip(&reads) {
-                if cycles > 1 {
-                    let hold = Hold { until: issued + i32::from(cycles), issued, by: inst };
-                    live.read(read.lane, varying, Reader { hold, tag });
-                }
-            }
-        });
     }
 
     /// Waits for scoreboards: what they cover is no longer under way. The clock moves on by what waiting credits.
@@ -652,15 +593,6 @@ impl<'a> Walker<'a> {
             });
         }
     }
-}
-
-/// The places of the bits that are set.
-fn bits(mut mask: u16) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let place = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
-        mask &= mask - 1;
-        Some(place)
-    })
 }
 
 fn is_alu(info: &OpcodeInfo) -> bool {
