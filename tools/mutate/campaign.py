@@ -100,7 +100,7 @@ def one_pool(paths, counts, options):
     size = sum(len(block) for kernel in kernels for block in kernel.blocks)
     notes.append(
         f"sm_{pool}: {len(listings)} files, {len(kernels)} kernels, {size} instructions; "
-        f"{len(learnt.boards)} scoreboard rules, {len(learnt.floors)} distance floors; "
+        f"{len(learnt.boards)} scoreboard rules, {len(learnt.floors)} distance floors, {len(learnt.spacings)} spacings; "
         f"{len(made)} mutants, {len(orders)} order swaps"
     )
     return learnt, made, orders, notes
@@ -113,6 +113,7 @@ def drop_contradicted(learnt, kernels):
             for hazard in judge.hazards(learnt, block):
                 learnt.boards.discard(hazard.key)
                 learnt.floors.pop(hazard.key, None)
+                learnt.spacings.pop(hazard.key, None)
 
 
 def make(options):
