@@ -13,7 +13,8 @@ ptxas's smallest distance is learnt for each key. It is a floor where pairs were
   a pipe is busy is the first one's doing;
 * `settle`: little more than a quarter of it is demanded: there are too few BSYNC for the lowest seen to be the lowest there is;
 * `overwritten`: it was hit often, in several sequences of opcodes;
-* `addend`: it is the smallest before any reader of the result: chains alone are too few.
+* `addend`: it is the smallest before any reader of the result: chains alone are too few. The thinnest rule: a handful of readers
+  in one kernel is enough, since a corpus of small kernels has no more.
 """
 
 import collections
@@ -25,7 +26,7 @@ from rules import FAR
 PIPE, SETTLE, OVERWRITTEN, ADDEND = RULES = ("pipe", "settle", "overwritten", "addend")
 PIPE_REACH = 8  # cycles
 SEEN, HIT, KERNELS, CONTEXTS = 15, 5, 3, 3
-PIPE_SEEN = 200
+PIPE_SEEN, ADDEND_SEEN = 200, 5
 MATRIX, UNIFORM, ARITHMETIC = "matrix", "uniform", "arithmetic"
 EARLY = frozenset("ULDC UMOV VOTEU".split())  # write uniform registers sooner than uniform arithmetic does
 ADDEND_ROLE = "op3"
@@ -76,7 +77,7 @@ def _writer(rules, second, uniform):
     if uniform:
         return "early" if second.base in EARLY else None
     kind = flow.family(second.base)
-    return kind if second.base in rules.variable or kind != "other" else "fixed"
+    return kind if second.base in rules.variable or kind == MATRIX else "fixed"
 
 
 def _shape(opcode):
@@ -169,7 +170,7 @@ class Spacings:
             elif rule == OVERWRITTEN:
                 if lowest > 1 and self._firm(key):
                     floors[key] = value
-            elif second == "reads" and self._often(key):
+            elif second == "reads" and self.seen[key] >= ADDEND_SEEN:
                 adds = (ADDEND, first, "adds", file)
                 floors[adds] = (min(lowest, self.lowest.get(adds, lowest)), *value[1:])
         return floors

@@ -7,6 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import campaign
 import check
 import control
 import evidence
@@ -164,6 +165,12 @@ class Spacings(unittest.TestCase):
     def test_settle(self):
         for stall, expected in ((2, []), (1, [("settle", "", 0, 16, 1)])):
             self.assertEqual(self.broken(("IADD3 R4, R5, R6, RZ", "R4", "R5 R6", stall), ("BSYNC B0", "", "")), expected)
+
+    def test_a_block_goes_on_to_its_bsync(self):
+        first, turn, other = code(("IADD3 R4, R5, R6, RZ", "R4", "R5 R6", 1), ("BSYNC B0", "", ""), ("NOP", "", ""))
+        kernel = sasstext.Kernel("k", [[first], [turn], [other]])
+        campaign.join_turns(kernel)
+        self.assertEqual(kernel.blocks, [[first, turn], [turn], [other]])
 
     def test_overwritten_by_a_load(self):
         load = "LDG.E R5, [R2]", "R5", "R2", 2, 0
