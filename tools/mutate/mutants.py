@@ -17,6 +17,7 @@ import flow
 import judge
 import rules
 import sasstext
+import spacing
 
 WINDOW = flow.LOOKAHEAD
 KINDS = ("stall", "wait", "board", "swap", "order")
@@ -177,6 +178,8 @@ class Maker:
     @staticmethod
     def _mutant(kernel, block, window, kind, detail, changes, found):
         places = {i.offset: n for n, i in enumerate(window)}
+        # The rarest rule names the mutant.
+        found = sorted(found, key=lambda hazard: hazard.rule != spacing.ADDEND)
         worst = found[0]
         involved = [places[worst.producer], places[worst.consumer]] + [places[o] for o, _, _ in changes]
         return Mutant(
