@@ -55,6 +55,14 @@ def listing(disassembler, path, cache):
     return found
 
 
+def join_turns(kernel):
+    """A BSYNC has a label, and so a block of its own: it ends the block before it, too, where that goes on to it."""
+    for block, behind in zip(kernel.blocks, kernel.blocks[1:]):
+        follows = block[-1].offset + 16 == behind[0].offset and block[-1].base not in sasstext.CONTROL
+        if follows and behind[0].base == "BSYNC":
+            block.append(behind[0])
+
+
 def arch_of(path):
     """The SM number in the ELF flags: bits 8 to 16 in files of the newer layout, 0 to 8 in older ones."""
     head = Path(path).read_bytes()[:64]
@@ -83,6 +91,8 @@ def one_pool(paths, counts, options):
         return None, [], [], notes
     pool = rules.pool(next(iter(listings.values())).arch)
     kernels = [k for found in listings.values() for k in found.kernels]
+    for kernel in kernels:
+        join_turns(kernel)
     if options.rules:
         learnt = rules.load(options.rules).get(pool)
         if learnt is None:
@@ -100,7 +110,7 @@ def one_pool(paths, counts, options):
     size = sum(len(block) for kernel in kernels for block in kernel.blocks)
     notes.append(
         f"sm_{pool}: {len(listings)} files, {len(kernels)} kernels, {size} instructions; "
-        f"{len(learnt.boards)} scoreboard rules, {len(learnt.floors)} distance floors; "
+        f"{len(learnt.boards)} scoreboard rules, {len(learnt.floors)} distance floors, {len(learnt.spacings)} spacings; "
         f"{len(made)} mutants, {len(orders)} order swaps"
     )
     return learnt, made, orders, notes
@@ -113,6 +123,7 @@ def drop_contradicted(learnt, kernels):
             for hazard in judge.hazards(learnt, block):
                 learnt.boards.discard(hazard.key)
                 learnt.floors.pop(hazard.key, None)
+                learnt.spacings.pop(hazard.key, None)
 
 
 def make(options):

@@ -14,6 +14,7 @@ import collections
 
 import control
 import flow
+import spacing
 from rules import FAR, Rules
 
 SEEN, KERNELS = 20, 3
@@ -76,6 +77,11 @@ class Evidence:
                     self.distances[key].alone += 1
                     self.distances[key].contexts.add(context)
         self._conclude()
+        spacings = spacing.Spacings()
+        for kernel in kernels:
+            for block in kernel.blocks:
+                spacings.learn(self.rules, kernel.name, block)
+        self.rules.spacings = spacings.conclude()
         return self.rules
 
     def _count(self, block):

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 
 import flow
+import spacing
 
 BOARD, DISTANCE, SET_TO_WAIT = "scoreboard", "distance", "set-to-wait"
 
@@ -39,6 +40,7 @@ def hazards(rules, block, producers=None, reach=None):
         for (_, key), pair in rules.timed(block, pairs).items():
             if key in rules.floors and pair.distance < rules.floors[key][0]:
                 found.append(_distance(block, pair, key, rules.floors[key]))
+        found += [_spacing(rules, block, i, *pair) for pair in spacing.broken(rules, block, i)]
     return found
 
 
@@ -77,3 +79,15 @@ def _distance(block, pair, key, floor):
         f"({seen} seen, {alone} held back by nothing else)"
     )
     return _hazard(block, pair, DISTANCE, pair.distance, fewest, reason, key)
+
+
+_KINDS = {spacing.OVERWRITTEN: flow.WAR, spacing.ADDEND: flow.RAW}
+
+
+def _spacing(rules, block, i, key, register, j, distance):
+    rule, first, second, _ = key
+    fewest, seen, hit = rules.spacings[key]
+    reason = f"{rule}: {first} to {second}: {distance} cycles, never under {fewest} ({seen} seen, {hit} at ptxas's fewest)"
+    name = f"{register[0]}{register[1]}" if register else ""
+    kind = _KINDS.get(rule, rule)
+    return Hazard(rule, kind, name, block[i].offset, block[j].offset, distance, fewest, reason, key)

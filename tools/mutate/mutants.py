@@ -17,6 +17,7 @@ import flow
 import judge
 import rules
 import sasstext
+import spacing
 
 WINDOW = flow.LOOKAHEAD
 KINDS = ("stall", "wait", "board", "swap", "order")
@@ -177,6 +178,8 @@ class Maker:
     @staticmethod
     def _mutant(kernel, block, window, kind, detail, changes, found):
         places = {i.offset: n for n, i in enumerate(window)}
+        # The rarest rule names the mutant.
+        found = sorted(found, key=lambda hazard: hazard.rule != spacing.ADDEND)
         worst = found[0]
         involved = [places[worst.producer], places[worst.consumer]] + [places[o] for o, _, _ in changes]
         return Mutant(
@@ -244,6 +247,12 @@ class Pool:
         return drawn
 
 
+def _rare(block, i):
+    """Before a BSYNC, or among matrix instructions and uniform arithmetic."""
+    near = block[i : i + 2]
+    return any(flow.family(n.base) == "matrix" or n.base.startswith("U") or n.base == "BSYNC" for n in near)
+
+
 def sample(learnt, listings, count, seed, effort=15000):
     """`count` mutants of `{path: listing}` (all of one architecture), spread over strata; order swaps beside them."""
     rng = random.Random(seed)
@@ -255,6 +264,10 @@ def sample(learnt, listings, count, seed, effort=15000):
         for i in range(len(block))
     ]
     rng.shuffle(places)
+    # Some rules are about few instructions: those places come first, as far as a third of the effort goes.
+    rare = [place for place in places if _rare(place[2], place[3])][: effort // 3]
+    taken = {(path, kernel.name, block[i].offset) for path, kernel, block, i in rare}
+    places = rare + [p for p in places if (p[0], p[1].name, p[2][p[3]].offset) not in taken]
     maker, pool = Maker(learnt, rng), Pool(max(8, count // 10))
     for n, (path, kernel, block, i) in enumerate(places[:effort]):
         for mutant in maker.at(kernel, block, i):

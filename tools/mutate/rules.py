@@ -27,6 +27,7 @@ class Rules:
         self.decoupled = set()  # those, and the ones whose sources it guards
         self.boards = set()  # keys of pairs that always have a scoreboard or the order of a pipe to protect them
         self.floors = {}  # key of a timed pair: (fewest cycles, how often seen, how often it alone held back)
+        self.spacings = {}  # key of `spacing`: (fewest cycles, how often seen, how often so close)
         self.wait_needs_two = False  # no wait stands one cycle after its scoreboard was set
 
     def board_key(self, block, pair):
@@ -38,9 +39,11 @@ class Rules:
         if pair.kind == flow.WAR:
             role, _ = producer.role_read(pair.register)
             # A guard is read when its instruction issues.
-            if producer.base not in self.decoupled or consumer.base in self.decoupled or role == "guard":
+            if producer.base not in self.decoupled or role == "guard":
                 return None
-            return (flow.WAR, producer.base, register_file, role)
+            # Some that take their time overwrite in turn: each opcode has a rule of its own.
+            turn = (consumer.base,) if consumer.base in self.decoupled else ()
+            return (flow.WAR, producer.base, register_file, role, *turn)
         if producer.base not in self.variable or not pair.first:
             return None
         if pair.kind == flow.WAW and consumer.base in self.variable:
@@ -81,6 +84,7 @@ class Rules:
             "decoupled": sorted(self.decoupled),
             "boards": sorted(map(list, self.boards)),
             "wait_needs_two": self.wait_needs_two,
+            "spacings": sorted([*key, *value] for key, value in self.spacings.items()),
             "floors": sorted([*key, *value] for key, value in self.floors.items()),
         }
 
@@ -90,6 +94,7 @@ class Rules:
         rules.variable, rules.decoupled = set(data["variable"]), set(data["decoupled"])
         rules.boards = {tuple(key) for key in data["boards"]}
         rules.wait_needs_two = data["wait_needs_two"]
+        rules.spacings = {tuple(row[:4]): tuple(row[4:]) for row in data["spacings"]}
         for producer, consumer, register_file, carried, *value in data["floors"]:
             rules.floors[producer, consumer, register_file, tuple(map(tuple, carried))] = tuple(value)
         return rules
@@ -101,7 +106,7 @@ def store(path, pools):
     for arch, rules in sorted(pools.items()):
         fields = []
         for name, value in rules.to_json().items():
-            if name in ("boards", "floors"):
+            if name in ("boards", "spacings", "floors"):
                 rows = ",\n   ".join(json.dumps(row) for row in value)
                 fields.append(f"  {json.dumps(name)}: [\n   {rows}]")
             else:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import campaign
 import check
 import control
 import evidence
@@ -15,6 +16,7 @@ import judge
 import mutants
 import rules
 import sasstext
+import spacing
 
 
 def registers(text):
@@ -138,6 +140,81 @@ class Distances(unittest.TestCase):
         branch = "@P0 BRA 0x0", "", "P0"
         self.assertEqual(len(found(("ISETP.EQ P0, PT, R9, RZ, PT", "P0", "R9", 12), branch)), 1)
         self.assertEqual(found(("ISETP.EQ P0, PT, R9, RZ, PT", "P0", "R9", 13), branch), [])
+
+
+class Spacings(unittest.TestCase):
+    FLOORS = {
+        ("pipe", "MUFU", "MUFU", ""): (8, 300, 50), ("settle", "arithmetic", "BSYNC", ""): (2, 50, 20),
+        ("overwritten", "arithmetic", "memory", "R"): (2, 300, 50), ("overwritten", "uniform", "early", "UR"): (3, 50, 20),
+        ("overwritten", "HMMA.16816.F32", "fixed", "R"): (7, 50, 20), ("addend", "HMMA.16816", "adds", "R"): (24, 50, 20),
+    }
+    MATRIX = "HMMA.16816.F32 R4, R8, R12, R4", "R4 R5 R6 R7", "R4 R5 R6 R7 R8 R9 R10 R11 R12 R13"
+
+    def broken(self, *rows):
+        learnt = known()
+        learnt.spacings = self.FLOORS
+        return [(h.rule, h.register, h.producer, h.consumer, h.given) for h in judge.hazards(learnt, code(*rows))]
+
+    def test_pipe(self):
+        one, two = ("MUFU.EX2 R9, R8", "R9", "R8"), ("MUFU.EX2 R11, R10", "R11", "R10", 1, 0)
+        self.assertEqual(self.broken((*one, 8), two), [])
+        self.assertEqual(self.broken((*one, 7), two), [("pipe", "", 0, 16, 7)])
+        self.assertEqual(self.broken((*one, 1), ("NOP", "", "", 6), two), [("pipe", "", 0, 32, 7)])
+        self.assertEqual(self.broken((*one, 7), ("@!PT " + two[0], *two[1:])), [], "never runs")
+
+    def test_settle(self):
+        for stall, expected in ((2, []), (1, [("settle", "", 0, 16, 1)])):
+            self.assertEqual(self.broken(("IADD3 R4, R5, R6, RZ", "R4", "R5 R6", stall), ("BSYNC B0", "", "")), expected)
+
+    def test_a_block_goes_on_to_its_bsync(self):
+        first, turn, other = code(("IADD3 R4, R5, R6, RZ", "R4", "R5 R6", 1), ("BSYNC B0", "", ""), ("NOP", "", ""))
+        kernel = sasstext.Kernel("k", [[first], [turn], [other]])
+        campaign.join_turns(kernel)
+        self.assertEqual(kernel.blocks, [[first, turn], [turn], [other]])
+
+    def test_overwritten_by_a_load(self):
+        load = "LDG.E R5, [R2]", "R5", "R2", 2, 0
+        for stall, expected in ((2, []), (1, [("overwritten", "R5", 0, 16, 1)])):
+            self.assertEqual(self.broken(("FADD R4, R5, R6", "R4", "R5 R6", stall), load), expected)
+        self.assertEqual(self.broken(("FADD R4, R5, R6", "R4", "R5 R6", 1), (*load, 7, (3,))), [], "a wait takes time")
+
+    def test_uniform(self):
+        for stall, expected in ((3, []), (2, [("overwritten", "UR5", 0, 16, 2)])):
+            first = "UIADD3 UR4, UR5, UR6, URZ", "UR4", "UR5 UR6", stall
+            self.assertEqual(self.broken(first, ("UMOV UR5, UR8", "UR5", "UR8")), expected)
+
+    def test_matrix(self):
+        for stall, expected in ((7, []), (6, [("overwritten", "R9", 0, 16, 6)])):
+            self.assertEqual(self.broken((*self.MATRIX, stall), ("MOV R9, R20", "R9", "R20")), expected)
+        boarded = (*self.MATRIX, 6, 7, 0)
+        self.assertEqual(self.broken(boarded, ("MOV R9, R20", "R9", "R20")), [], "it says itself when it is done")
+        for stall, expected in ((9, []), (8, [("addend", "R4", 0, 32, 23)])):
+            self.assertEqual(self.broken((*self.MATRIX, 15), ("NOP", "", "", stall), self.MATRIX), expected)
+
+    def test_learning(self):
+        before = ("NOP", "", "", 1), ("MOV R9, RZ", "R9", "", 1), ("FADD R9, R8, R8", "R9", "R8", 1)
+        kernels = [
+            sasstext.Kernel(f"k{n}", [code(
+                ("LDG.E R20, [R2]", "R20", "R2", 2, 0), ("NOP", "", "", 1, 7, 7, (0,)), before[n % 3],
+                ("FADD R4, R5, R6", "R4", "R5 R6", 2), ("LDG.E R5, [R2]", "R5", "R2", 2, 0), ("NOP", "", "", 1, 7, 7, (0,)),
+            )]) for n in range(30)
+        ]
+        learnt = evidence.Evidence().learn(kernels)
+        key = ("overwritten", "arithmetic", "memory", "R")
+        self.assertEqual(learnt.spacings[key], (2, 30, 30))
+        self.assertEqual(rules.Rules.from_json(learnt.to_json()).spacings, learnt.spacings)
+        self.assertEqual(evidence.Evidence().learn(kernels[:2]).spacings, {}, "few kernels prove nothing")
+        self.assertTrue(all(k[0] in spacing.RULES for k in learnt.spacings))
+
+
+class Turns(unittest.TestCase):
+    def test_what_takes_its_time_has_a_rule_per_opcode(self):
+        learnt = known()
+        store, load = ("STG.E [R2], R4", "", "R2 R4", 2, 7, 1), ("LDG.E R4, [R8]", "R4", "R8", 2, 0)
+        self.assertEqual(judge.hazards(learnt, code(store, load)), [])
+        learnt.boards.add(("WAR", "STG", "R", "op1", "LDG"))
+        self.assertEqual([h.rule for h in judge.hazards(learnt, code(store, load))], ["scoreboard"])
+        self.assertEqual(judge.hazards(learnt, code(store, (*load[:5], 7, (1,)))), [])
 
 
 class Learning(unittest.TestCase):

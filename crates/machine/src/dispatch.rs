@@ -1,17 +1,23 @@
 //! Goal: which pipe of a sub-core takes an instruction, how soon it takes the next one, and how long an instruction whose
 //! time varies is expected to take.
 //!
-//! Source: `data/dispatch.csv` and `data/expected_latencies.csv`, whose rows name theirs.
+//! Source: `data/dispatch.csv`, `data/source_reads.csv`, `data/addends.csv` and `data/expected_latencies.csv`, whose rows name
+//! theirs.
 
 use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap as HashMap;
 use serde::Deserialize;
 
-use crate::mined::table_name;
+pub use crate::operand_time::{Overwriter, Spacing, addend_spacing, longest_source_read, source_read};
+
+use crate::mined::{is_table, table_name};
 use crate::names::names;
-use crate::table;
-use crate::{Arch, Category};
+use crate::table::{self, Row};
+use crate::{Arch, Category, TableError};
+
+/// The longest stall that a control field holds.
+const LONGEST_STALL: u8 = 15;
 
 names! {
     /// A pipe of a sub-core.
@@ -117,11 +123,43 @@ fn predicate(arch: Arch) -> Option<Dispatch> {
     DISPATCH.get("predicate").and_then(|rows| best(rows, arch))
 }
 
-/// The row for an architecture: one for some tables comes before one for all.
-fn best(rows: &[DispatchRow], arch: Arch) -> Option<Dispatch> {
+/// A value for some tables, `*` for all.
+#[derive(Debug)]
+pub(crate) struct Entry<T> {
+    tables: String,
+    value: T,
+}
+
+/// Values by name.
+pub(crate) type Entries<T> = HashMap<String, Vec<Entry<T>>>;
+
+/// The value for an architecture: one for some tables comes before one for all.
+pub(crate) fn best<T: Copy>(entries: &[Entry<T>], arch: Arch) -> Option<T> {
     let table = table_name(arch).unwrap_or_default();
-    let serves = |row: &&DispatchRow| row.tables == "*" || row.tables.split(' ').any(|t| t == table);
-    rows.iter().filter(serves).max_by_key(|row| row.tables != "*").map(|row| row.dispatch)
+    let serves = |entry: &&Entry<T>| entry.tables == "*" || entry.tables.split(' ').any(|t| t == table);
+    entries.iter().filter(serves).max_by_key(|entry| entry.tables != "*").map(|entry| entry.value)
+}
+
+/// Adds a row. Its tables must be known, it must have a source, and no table may have two values for a name.
+pub(crate) fn enter<R, T>(
+    entries: &mut Entries<T>,
+    row: &Row<R>,
+    [name, tables, source]: [&str; 3],
+    value: T,
+) -> Result<(), TableError> {
+    if source.is_empty() {
+        return Err(row.error("no source"));
+    }
+    if let Some(unknown) = tables.split(' ').find(|&table| table != "*" && !is_table(table)) {
+        return Err(row.error(format!("there is no table `{unknown}`")));
+    }
+    let entries = entries.entry(name.to_owned()).or_default();
+    let named = |table: &str| entries.iter().any(|entry| entry.tables.split(' ').any(|other| other == table));
+    if let Some(twice) = tables.split(' ').find(|&table| named(table)) {
+        return Err(row.error(format!("`{name}` has a row for `{twice}` already")));
+    }
+    entries.push(Entry { tables: tables.to_owned(), value });
+    Ok(())
 }
 
 /// Cycles that an instruction of variable latency is expected to take.
@@ -141,13 +179,18 @@ pub fn expected_latency(opcode: &str) -> ExpectedLatency {
         .unwrap_or(ExpectedLatency { write: 25, read: 16 })
 }
 
-/// The names under which an opcode may have a row: itself, with fewer and fewer modifiers, and its category.
-fn names(opcode: &str) -> impl Iterator<Item = &str> {
-    let category = Category::of(opcode);
+/// The names under which an opcode may have a row: itself, with its shape where it has one (`HMMA:4/2/1/4`), then without, with
+/// fewer and fewer modifiers, and its category.
+pub(crate) fn names(opcode: &str) -> impl Iterator<Item = &str> {
+    let (plain, shaped) = match opcode.split_once(':') {
+        Some((plain, _)) => (plain, Some(opcode)),
+        None => (opcode, None),
+    };
+    let category = Category::of(plain);
     // IMAD.WIDE has a category of its own, which comes before the row of IMAD.
-    let own = Some(opcode).filter(|_| category != Some(Category::ImadWide));
+    let own = Some(plain).filter(|_| category != Some(Category::ImadWide));
     let shorter = std::iter::successors(own, |name| name.rsplit_once('.').map(|(front, _)| front));
-    shorter.chain(category.map(Category::name))
+    shaped.into_iter().chain(shorter).chain(category.map(Category::name))
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -159,36 +202,48 @@ struct RawDispatch {
     least: u8,
     settle: u8,
     settle_min: u8,
-    #[serde(rename = "source")]
-    _source: String,
+    source: String,
 }
 
-struct DispatchRow {
-    tables: String,
-    dispatch: Dispatch,
+static DISPATCH: LazyLock<Entries<Dispatch>> =
+    LazyLock::new(|| parse(include_str!("../data/dispatch.csv")).expect("checked by the tests"));
+
+/// Reads the table.
+fn parse(text: &str) -> Result<Entries<Dispatch>, TableError> {
+    let mut out = Entries::default();
+    for row in table::rows::<RawDispatch>("dispatch", text)? {
+        let raw = &row.value;
+        let value = raw.dispatch().map_err(|message| row.error(message))?;
+        enter(&mut out, &row, [&raw.name, &raw.tables, &raw.source], value)?;
+    }
+    Ok(out)
 }
 
-static DISPATCH: LazyLock<HashMap<String, Vec<DispatchRow>>> = LazyLock::new(|| {
-    let rows = table::rows::<RawDispatch>("dispatch", include_str!("../data/dispatch.csv"));
-    let mut out: HashMap<String, Vec<DispatchRow>> = HashMap::default();
-    for row in rows.expect("checked by the tests").into_iter().map(|row| row.value) {
-        let mut dispatch = Dispatch {
-            least: row.least,
-            settle: row.settle,
-            settle_min: row.settle_min,
-            ..Dispatch::default()
-        };
-        for part in row.pipes.split_whitespace() {
-            let (pipe, cycles) = part.split_once(':').expect("checked by the tests");
+impl RawDispatch {
+    fn dispatch(&self) -> Result<Dispatch, String> {
+        let &RawDispatch { least, settle, settle_min, .. } = self;
+        if !(1..=LONGEST_STALL).contains(&least) {
+            return Err(format!("`least` is {least}: a stall is 1 to {LONGEST_STALL}"));
+        }
+        if settle < settle_min || settle_min == 0 {
+            return Err(format!("`settle` ({settle}) and `settle_min` ({settle_min}) are not in order"));
+        }
+        let mut dispatch = Dispatch { least, settle, settle_min, ..Dispatch::default() };
+        for part in self.pipes.split_whitespace() {
+            let (pipe, cycles) =
+                part.split_once(':').ok_or_else(|| format!("`{part}` is not pipe:cycles"))?;
             let name = pipe.strip_prefix('>');
-            let pipe: Pipe = name.unwrap_or(pipe).parse().expect("checked by the tests");
-            dispatch.busy[pipe as usize] = cycles.parse().expect("checked by the tests");
+            let pipe: Pipe = name.unwrap_or(pipe).parse()?;
+            let cycles: u8 = cycles.parse().map_err(|error| format!("`{part}`: {error}"))?;
+            if cycles == 0 {
+                return Err(format!("`{part}` holds nothing up"));
+            }
+            dispatch.busy[pipe as usize] = cycles;
             dispatch.enters[pipe as usize] = name.is_none();
         }
-        out.entry(row.name).or_default().push(DispatchRow { tables: row.tables, dispatch });
+        Ok(dispatch)
     }
-    out
-});
+}
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -232,13 +287,47 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_sound() {
-        for (name, rows) in DISPATCH.iter() {
-            assert!(rows.iter().all(|row| row.dispatch.least > 0), "{name}");
-            assert!(rows.iter().all(|row| row.dispatch.settle >= row.dispatch.settle_min), "{name}");
-            let all = rows.iter().filter(|row| row.tables == "*").count();
-            assert!(all <= 1, "{name} has {all} rows for all tables");
+    fn shapes_come_before_their_opcode() {
+        let tensor = |sm, opcode| dispatch(arch(sm), opcode).busy[Pipe::Tensor as usize];
+        assert_eq!(
+            names("HMMA.SP:4/4/4/4").collect::<Vec<_>>(),
+            ["HMMA.SP:4/4/4/4", "HMMA.SP", "HMMA", "tensor"]
+        );
+        assert_eq!(tensor("sm_90", "HMMA:4/4/2/4"), tensor("sm_90", "HMMA"));
+        assert_eq!(tensor("sm_90", "HMMA:4/2/1/4"), 4);
+    }
+
+    #[test]
+    fn rows_that_cannot_be_are_refused() {
+        let row = |row: &str| {
+            parse(&format!(
+                "tables,name,pipes,least,settle,settle_min,source\n*,alu,alu:2,1,7,2,mined\n{row}\n"
+            ))
+        };
+        assert_eq!(row("sm_90,alu,alu:2,15,7,2,mined").expect("sound")["alu"].len(), 2);
+        for (broken, said) in [
+            ("sm_90,alu,alu:2,0,7,2,mined", "`least` is 0"),
+            ("sm_90,alu,alu:2,16,7,2,mined", "`least` is 16"),
+            ("sm_90,alu,alu:2,-1,7,2,mined", "invalid digit"),
+            ("sm_90,alu,alu:2,,7,2,mined", "cannot parse integer"),
+            ("sm_90,alu,alu:2,1,2,7,mined", "not in order"),
+            ("sm_90,alu,alu:2,1,2,0,mined", "not in order"),
+            ("sm_90,alu,alu,1,7,2,mined", "not pipe:cycles"),
+            ("sm_90,alu,alu:x,1,7,2,mined", "alu:x"),
+            ("sm_90,alu,alu:0,1,7,2,mined", "holds nothing up"),
+            ("sm_90,alu,alo:2,1,7,2,mined", "expected one of"),
+            ("sm_91,alu,alu:2,1,7,2,mined", "no table `sm_91`"),
+            ("*,alu,alu:2,1,7,2,mined", "already"),
+            ("sm_90,alu,alu:2,1,7,2,", "no source"),
+        ] {
+            let error = row(broken).expect_err(broken);
+            assert!(error.message.contains(said) && error.line == 3, "{broken}: {error}");
         }
+    }
+
+    #[test]
+    fn rows_are_sound() {
+        assert!(DISPATCH.len() > 60);
         assert!(EXPECTED.values().all(|row| row.write >= row.read && row.read > 0));
         assert!(expected_latency("LDG").write > expected_latency("LDS").write);
     }

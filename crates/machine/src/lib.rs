@@ -17,6 +17,7 @@
 //! | which unit executes it | [`Unit`], [`unit_for_mnemonic`] |
 //! | how many cycles apart must two instructions be | [`MeasuredLatencies`] |
 //! | how close does compiled code let them stand | [`mined`] |
+//! | which pipe takes it, when is a source of it free again | [`dispatch`] |
 //! | how many warps and dispatch slots | [`WarpProfile`] |
 //! | how is all that packed into an instruction | [`Descriptor`] |
 //! | everything at once, for printing | [`view()`] |
@@ -38,6 +39,7 @@ mod mnemonic;
 pub mod multiprocessor;
 mod names;
 mod opcode;
+mod operand_time;
 mod rule;
 mod span;
 mod table;

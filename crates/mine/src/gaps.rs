@@ -1,14 +1,16 @@
 //! How soon one instruction of a warp follows another, whatever registers they touch.
 //!
-//! Three questions, each answered by the smallest distances between two opcodes in compiled code: how soon an opcode is issued
-//! behind another ([`GapKind::Issue`]), how soon the warp's turn goes to other threads of it ([`GapKind::Settle`]), and how
-//! soon a source is overwritten ([`GapKind::Overwrite`]). `machine/data/dispatch.csv` is checked against them.
+//! Four questions, each answered by the smallest distances between two opcodes in compiled code: how soon an opcode is issued
+//! behind another ([`GapKind::Issue`]), how soon the warp's turn goes to other threads of it ([`GapKind::Settle`]), how soon a
+//! source is overwritten ([`GapKind::Overwrite`]), and how soon a matrix instruction adds to the result of another
+//! ([`GapKind::Addend`]). `machine/data/dispatch.csv` and `source_reads.csv` are checked against them.
 
 use rustc_hash::FxHashMap;
 use sassafras_control::{Field, volta};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::{Effects, Function, Inst, Lane, Payload, RegClass, Role};
-use sassafras_verify::hazards::rules::file;
+use sassafras_machine::Category;
+use sassafras_verify::hazards::rules::{addend, class_name, file};
 
 /// What a distance was left for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,6 +21,8 @@ pub enum GapKind {
     Settle,
     /// The second overwrites a source of the first, which sets no scoreboard, in this register file.
     Overwrite(RegClass),
+    /// The second adds to the result of the first; matrix instructions that set no scoreboard, named with their shape.
+    Addend,
 }
 
 impl GapKind {
@@ -28,6 +32,7 @@ impl GapKind {
             GapKind::Issue => "issue".to_owned(),
             GapKind::Settle => "settle".to_owned(),
             GapKind::Overwrite(class) => format!("overwrite {}", file(class).name()),
+            GapKind::Addend => "addend".to_owned(),
         }
     }
 }
@@ -52,8 +57,13 @@ pub struct Gaps {
     pub counts: FxHashMap<(GapKind, String, String), Counts>,
 }
 
-/// In one function, by the numbers of the two opcodes, and whether the first one writes a predicate.
-type Seen = FxHashMap<(GapKind, u32, bool, u32), Counts>;
+/// In one function: by the numbers of the two opcodes, and whether the first one writes a predicate; and which matrix
+/// instructions add to which, so many cycles later.
+#[derive(Default)]
+struct Seen {
+    opcodes: FxHashMap<(GapKind, u32, bool, u32), Counts>,
+    addends: Vec<(Recent, Inst)>,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Recent {
@@ -90,7 +100,11 @@ impl Gaps {
             }
         }
         let texts: Vec<&str> = f.opcodes().collect();
-        for ((kind, first, predicate, second), counts) in seen {
+        for (first, second) in seen.addends {
+            let key = (GapKind::Addend, class_name(f, first.inst), class_name(f, second));
+            self.counts.entry(key).or_default().count(&first);
+        }
+        for ((kind, first, predicate, second), counts) in seen.opcodes {
             let mark = if predicate { "+P" } else { "" };
             let key = (kind, format!("{}{mark}", texts[first as usize]), texts[second as usize].to_owned());
             self.counts.entry(key).or_default().join(&counts);
@@ -106,11 +120,43 @@ impl Gaps {
 }
 
 impl Counts {
+    fn count(&mut self, first: &Recent) {
+        self.0[usize::from(first.waited)][usize::from(first.ago)] += 1;
+    }
+
     fn join(&mut self, other: &Counts) {
         for (ours, theirs) in self.0.iter_mut().flatten().zip(other.0.iter().flatten()) {
             *ours += theirs;
         }
     }
+}
+
+/// The lanes that a matrix instruction adds to.
+fn addend_lanes(f: &Function, inst: Inst) -> Vec<Lane> {
+    let mut lanes = Vec::new();
+    if let Some(place) = addend(f, inst).filter(|_| is_matrix(f, inst)) {
+        f.for_each_read(inst, |read| lanes.extend((read.role == Role::Operand(place)).then_some(read.lane)));
+    }
+    lanes
+}
+
+/// Whether a matrix instruction that sets no scoreboard writes any of these lanes.
+fn adds_to(f: &Function, inst: Inst, lanes: &[Lane]) -> bool {
+    let mut writes = false;
+    if is_matrix(f, inst) && !sets(f, inst, &[Field::Write]) {
+        f.for_each_write(inst, |write| writes |= lanes.contains(&write.lane));
+    }
+    writes
+}
+
+fn is_matrix(f: &Function, inst: Inst) -> bool {
+    Category::of(f.opcode_text(f.inst(inst).opcode)) == Some(Category::Tensor)
+}
+
+/// Whether an instruction sets one of these scoreboards.
+fn sets(f: &Function, inst: Inst, fields: &[Field]) -> bool {
+    let Payload::Word(word) = f.inst(inst).payload else { return false };
+    fields.iter().any(|&field| volta::read(word).get(field) < 6)
 }
 
 fn step(f: &Function, inst: Inst, recent: &mut Vec<Recent>, seen: Option<&mut Seen>) {
@@ -127,11 +173,14 @@ fn step(f: &Function, inst: Inst, recent: &mut Vec<Recent>, seen: Option<&mut Se
         let turns = f.opcode_text(second).starts_with("BSYNC");
         let mut writes: Vec<Lane> = Vec::new();
         f.for_each_write(inst, |write| writes.push(write.lane));
+        let added = addend_lanes(f, inst);
         for r in recent.iter() {
+            if !added.is_empty() && adds_to(f, r.inst, &added) {
+                seen.addends.push((*r, inst));
+            }
             let first = f.inst(r.inst).opcode.as_u32();
             let mut count = |kind, predicate| {
-                let counts = seen.entry((kind, first, predicate, second.as_u32())).or_default();
-                counts.0[usize::from(r.waited)][usize::from(r.ago)] += 1;
+                seen.opcodes.entry((kind, first, predicate, second.as_u32())).or_default().count(r);
             };
             if r.ago <= 16 && !r.before {
                 count(GapKind::Issue, false);
@@ -146,9 +195,7 @@ fn step(f: &Function, inst: Inst, recent: &mut Vec<Recent>, seen: Option<&mut Se
             if writes.is_empty() || r.ago > 16 {
                 continue;
             }
-            let own = f.inst(r.inst).payload;
-            if matches!(own, Payload::Word(w) if volta::read(w).get(Field::Read) >= 6 && volta::read(w).get(Field::Write) >= 6)
-            {
+            if !sets(f, r.inst, &[Field::Read, Field::Write]) {
                 let mut classes: Vec<RegClass> = Vec::new();
                 f.for_each_read(r.inst, |read| {
                     let class = read.lane.class();

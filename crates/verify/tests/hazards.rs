@@ -1,6 +1,6 @@
 //! The hazard checker on small functions whose control fields are written out: `S4 B01 W2 R3 | R1 = FFMA R0, R0, R0`
 //! is stall 4, wait for scoreboards 0 and 1, set 2 when the result is there and 3 when the sources are read; `Y` is the
-//! hold bit, `X` a guard that never holds, `N` a matrix instruction that does not end its group, `V1` a wait that leaves one group.
+//! hold bit, `U9` keeps operands, `X` a guard that never holds, `N` a matrix instruction that does not end its group, `V1` a wait that leaves one group.
 
 use sassafras_control::{Field, RawControl, volta};
 use sassafras_ir::{Function, text};
@@ -33,6 +33,7 @@ fn function(body: &str) -> Function {
                     word |= count.parse::<u128>().expect("a count") << 38;
                 }
                 "Y" => set(Field::Yield, 1),
+                "U" => set(Field::Reuse, digits.parse().expect("a mask")),
                 "X" => word |= 15 << 12,
                 "G" => {}
                 "N" => word |= 7 << 84,
@@ -65,8 +66,22 @@ fn report(body: &str) -> Report {
     check(&function(body), &rules())
 }
 
-fn kinds(body: &str) -> Vec<(HazardKind, Option<u16>, u16)> {
-    report(body).findings.iter().map(|f| (f.kind, f.needed, f.given)).collect()
+/// A hazard: its kind, the cycles that are needed, none for a scoreboard, and those that there are.
+type Found = (HazardKind, Option<u16>, u16);
+
+fn found(report: &Report) -> Vec<Found> {
+    report.findings.iter().map(|f| (f.kind, f.needed, f.given)).collect()
+}
+
+fn kinds(body: &str) -> Vec<Found> {
+    found(&report(body))
+}
+
+/// What is found in a body, `{}` in it being each of these.
+fn each(body: &str, cases: &[(&str, &[Found])]) {
+    for (text, expected) in cases {
+        assert_eq!(kinds(&body.replace("{}", text)), *expected, "{text}");
+    }
 }
 
 #[test]
@@ -96,25 +111,23 @@ fn pairs_that_nobody_has_seen_are_counted() {
 
 #[test]
 fn loads_need_their_scoreboard() {
-    let load = |wait: &str| {
-        format!("S2 W0 | R1 = LDG.E global.4[R4]\nS4 {wait} | R2 = FFMA R1, R0, R0\nS1 | EXIT !exit")
-    };
-    assert_eq!(kinds(&load("B0")), []);
-    assert_eq!(kinds(&load("B1")), [(HazardKind::Raw, None, 2)]);
-    // The newest setter counts, and a wait one cycle after it misses.
-    assert_eq!(
-        kinds("S1 W0 | R1 = LDG.E global.4[R4]\nS4 B0 | R2 = FFMA R1, R0, R0\nS1 | EXIT !exit"),
-        [(HazardKind::WaitTooSoon, Some(2), 1)]
+    each(
+        "S{} | R1 = LDG.E global.4[R4]\nS4 B0 | R2 = FFMA R1, R0, R0\nS1 | EXIT !exit",
+        &[
+            ("2 W0", &[]),
+            ("2 W1", &[(HazardKind::Raw, None, 2)]),
+            // The newest setter counts, and a wait one cycle after it misses.
+            ("1 W0", &[(HazardKind::WaitTooSoon, Some(2), 1)]),
+        ],
     );
 }
 
 #[test]
 fn sources_of_stores_must_be_read_before_they_change() {
-    let store = |wait: &str| {
-        format!("S2 R3 | global.4[R4] = STG R1\nS4 {wait} | R1 = FFMA R0, R0, R0\nS1 | EXIT !exit")
-    };
-    assert_eq!(kinds(&store("B3")), []);
-    assert_eq!(kinds(&store("B0")), [(HazardKind::War, None, 2)]);
+    each(
+        "S2 R3 | global.4[R4] = STG R1\nS4 {} | R1 = FFMA R0, R0, R0\nS1 | EXIT !exit",
+        &[("B3", &[]), ("B0", &[(HazardKind::War, None, 2)])],
+    );
     // A result that has been waited for implies that the address was read.
     assert_eq!(
         kinds(
@@ -126,39 +139,30 @@ fn sources_of_stores_must_be_read_before_they_change() {
 
 #[test]
 fn results_return_in_order_inside_a_pipe() {
-    let body = |wait: &str| {
-        format!(
-            "S1 | R1 = LDS shared.4[R4]\nS2 W0 | R2 = LDS shared.4[R4+4]\nS4 {wait} | R3 = FFMA R1, R0, R0\nS1 | EXIT !exit"
-        )
-    };
-    assert_eq!(kinds(&body("B0")), []);
-    assert_eq!(kinds(&body("")), [(HazardKind::Raw, None, 3)], "a load that nothing waits for");
+    each(
+        "S1 | R1 = LDS shared.4[R4]\nS2 W0 | R2 = LDS shared.4[R4+4]\nS4 {} | R3 = FFMA R1, R0, R0\nS1 | EXIT !exit",
+        &[("B0", &[]), ("", &[(HazardKind::Raw, None, 3)])],
+    );
 }
 
 #[test]
 fn depbar_counts() {
-    let body = |count: u8| {
-        format!(
-            "S2 W0 | R1 = LDG.E global.4[R8]\nS2 W0 | R2 = LDG.E global.4[R8+4]\nS4 D0:{count} | DEPBAR.LE\n\
-             S4 | R3 = FFMA R1, R0, R0\nS1 | EXIT !exit"
-        )
-    };
-    assert_eq!(kinds(&body(1)), [], "one may stay under way: the older load is there");
-    assert_eq!(kinds(&body(2)), [(HazardKind::Raw, None, 8)]);
+    // One may stay under way: the older load is there.
+    each(
+        "S2 W0 | R1 = LDG.E global.4[R8]\nS2 W0 | R2 = LDG.E global.4[R8+4]\nS4 D0:{} | DEPBAR.LE\n\
+         S4 | R3 = FFMA R1, R0, R0\nS1 | EXIT !exit",
+        &[("1", &[]), ("2", &[(HazardKind::Raw, None, 8)])],
+    );
 }
 
 #[test]
 fn depbar_counts_for_what_a_later_result_implies() {
     // Textures come back in order: the first is there when the second is, which leaves one under way.
-    let body = |count: u8| {
-        format!(
-            "S2 | R1 = TEX R8\nS2 W0 | R2 = TEX R9\nS2 W0 | R3 = TEX R10\nS4 D0:{count} | DEPBAR.LE\n\
-             S4 | R4 = FFMA R1, R2, R0\nS1 | EXIT !exit"
-        )
-    };
-    assert_eq!(kinds(&body(1)), []);
-    let both: Vec<HazardKind> = kinds(&body(2)).iter().map(|f| f.0).collect();
-    assert_eq!(both, [HazardKind::Raw, HazardKind::Raw]);
+    each(
+        "S2 | R1 = TEX R8\nS2 W0 | R2 = TEX R9\nS2 W0 | R3 = TEX R10\nS4 D0:{} | DEPBAR.LE\n\
+         S4 | R4 = FFMA R1, R2, R0\nS1 | EXIT !exit",
+        &[("1", &[]), ("2", &[(HazardKind::Raw, None, 10), (HazardKind::Raw, None, 8)])],
+    );
 }
 
 #[test]
@@ -225,7 +229,7 @@ fn sources_are_read_in_order_inside_a_queue() {
         let report = check(&held, Rules::of(arch.parse().expect("an architecture")));
         report.findings.iter().filter(|f| f.kind == HazardKind::War).count()
     };
-    assert_eq!([overwrites("sm_75"), overwrites("sm_90")], [0, 1]);
+    assert_eq!([overwrites("sm_75"), overwrites("sm_80"), overwrites("sm_90")], [0, 0, 1]);
 }
 
 #[test]
@@ -254,6 +258,9 @@ fn warpgroup_matrix_instructions_are_waited_for_by_groups() {
 
 #[test]
 fn fields_that_mean_nothing_are_reported() {
+    // Sparse matrix instructions have a fourth operand to keep; others have not.
+    assert_eq!(kinds("S2 Y U9 | R4:4 = HMMA.SP R8:4, R12:4, R4:4, R16\nS1 | EXIT !exit"), []);
+    assert_eq!(kinds("S2 Y U8 | R4 = FFMA R0, R0, R0\nS1 | EXIT !exit"), [(HazardKind::Field, None, 0)]);
     // Stall 12 and more exists only without the hold bit.
     assert_eq!(kinds("S12 Y | NOP\nS1 | EXIT !exit"), [(HazardKind::Field, None, 0)]);
     assert_eq!(kinds("S12 | NOP\nS1 | EXIT !exit"), []);
@@ -265,27 +272,30 @@ fn kinds_on(arch: &str, body: &str) -> Vec<HazardKind> {
     check(&function(body), rules).findings.iter().map(|f| f.kind).collect()
 }
 
+/// Kinds by the tables of an architecture in a body, `{}` in it being each of these.
+fn each_on(arch: &str, body: &str, cases: &[(&str, &[HazardKind])]) {
+    for (text, expected) in cases {
+        assert_eq!(kinds_on(arch, &body.replace("{}", text)), *expected, "{arch}: {text}");
+    }
+}
+
 #[test]
 fn the_predicate_of_a_generic_atomic_is_there_when_its_sources_are_read() {
-    let body = |wait: &str| {
-        format!(
-            "S2 R1 W0 | P0, R1 = ATOM R9, global.4[R8]\nS5 {wait} | @P0 R5 = FFMA R0, R0, R0\nS1 B0 | EXIT !exit"
-        )
-    };
-    assert_eq!(kinds_on("sm_90", &body("B1")), []);
-    assert_eq!(kinds_on("sm_90", &body("B0")), [], "the result is later than the sources");
-    assert_eq!(kinds_on("sm_90", &body("")), [HazardKind::Raw]);
+    // The result is later than the sources.
+    each_on(
+        "sm_90",
+        "S2 R1 W0 | P0, R1 = ATOM R9, global.4[R8]\nS5 {} | @P0 R5 = FFMA R0, R0, R0\nS1 B0 | EXIT !exit",
+        &[("B1", &[]), ("B0", &[]), ("", &[HazardKind::Raw])],
+    );
 }
 
 #[test]
 fn a_fence_is_finished_when_stores_before_it_are() {
-    let body = |wait: &str| {
-        format!(
-            "S2 | shared.4[R8] = STTM R4\nS2 W0 | FENCE !barrier\nS4 {wait} | R4 = FFMA R0, R0, R0\nS5 | EXIT !exit"
-        )
-    };
-    assert_eq!(kinds_on("sm_100", &body("B0")), []);
-    assert_eq!(kinds_on("sm_100", &body("")), [HazardKind::War]);
+    each_on(
+        "sm_100",
+        "S2 | shared.4[R8] = STTM R4\nS2 W0 | FENCE !barrier\nS4 {} | R4 = FFMA R0, R0, R0\nS5 | EXIT !exit",
+        &[("B0", &[]), ("", &[HazardKind::War])],
+    );
 }
 
 #[test]
@@ -297,16 +307,115 @@ fn matrix_instructions_add_in_turn() {
     assert!(kinds_on("sm_103", &second("R9 = FADD R4, R8")).contains(&HazardKind::Raw));
 }
 
-/// Without the distances: only what pipes and the warp's turn ask for.
-fn held_up(arch: &str, body: &str) -> Vec<(HazardKind, Option<u16>, u16)> {
+/// A matrix instruction of fixed latency, with these registers as its result and its addend.
+fn hmma(result: &str, addend: &str) -> String {
+    format!("{result} = HMMA R8:4, R12:2, {addend}")
+}
+
+#[test]
+fn addends_of_fixed_latency_need_their_cycles() {
+    let second = hmma("R4:4", "R4:4");
+    // The first adds to zero, or to registers.
+    for (arch, first, cycles) in [
+        ("sm_90", second.as_str(), 24),
+        ("sm_90", "R4:4 = HMMA R8:4, R12:2", 24),
+        ("sm_86", second.as_str(), 24),
+        ("sm_100", "R4:4 = HMMA R8:4, R12:2", 20),
+        ("sm_120", second.as_str(), 28),
+    ] {
+        let chain = |stall: u8| format!("S15 | {first}\nS{stall} | NOP\nS5 | {second}\nS1 | EXIT !exit");
+        assert_eq!(held_up(arch, &chain(cycles - 15)), [], "{arch}: {first}");
+        let few = held_up(arch, &chain(cycles - 16));
+        // One a lane.
+        let given = u16::from(cycles);
+        assert_eq!(few, [(HazardKind::Raw, Some(given), given - 1); 4], "{arch}: {first}");
+    }
+    // Where scoreboards are set, the next one waits for its turn.
+    let guarded = format!("S8 W0 | {second}\nS5 | {second}\nS1 | EXIT !exit");
+    assert_eq!(held_up("sm_90", &guarded), []);
+    // Across a back edge.
+    let looped = |stall: u8| {
+        format!("^loop:\nS{stall} | {second}\nS10 | @P0 BRA ^loop !branch\n^out:\nS1 | EXIT !exit")
+    };
+    assert_eq!(held_up("sm_90", &looped(14)), []);
+    assert_eq!(held_up("sm_90", &looped(13)), [(HazardKind::Raw, Some(24), 23); 4]);
+}
+
+/// Without the distances: only what pipes, the warp's turn and sources ask for.
+fn held_up(arch: &str, body: &str) -> Vec<Found> {
     let rules = Rules::default().with_pipes(arch.parse().expect("an architecture"));
-    check(&function(body), &rules).findings.iter().map(|f| (f.kind, f.needed, f.given)).collect()
+    found(&check(&function(body), &rules))
+}
+
+/// Two instructions, and so many cycles from the first to the second.
+fn two(stall: u8, first: &str, second: &str) -> String {
+    format!("S{stall} | {first}\nS8 | {second}\nS1 | EXIT !exit")
+}
+
+/// The second needs so many cycles behind the first: one less is found, as this kind.
+fn needs(arch: &str, kind: HazardKind, first: &str, second: &str, cycles: u8) {
+    assert_eq!(held_up(arch, &two(cycles, first, second)), [], "{arch}: {first}; {second}");
+    if cycles > 1 {
+        let few = held_up(arch, &two(cycles - 1, first, second));
+        let needed = u16::from(cycles);
+        assert_eq!(few, [(kind, Some(needed), needed - 1)], "{arch}: {first}; {second}");
+    }
+}
+
+#[test]
+fn a_load_may_not_overwrite_what_is_read_a_cycle_before() {
+    for (arch, first, second, cycles) in [
+        ("sm_90", "R1 = FFMA R4, R5, R6", "R5 = LDG.E global.4[R8]", 2),
+        ("sm_70", "P0 = ISETP R4, R5", "R5 = LDS shared.4[R8]", 2),
+        ("sm_120", "R1 = IADD3 R4, R5", "R5 = MUFU R8", 2),
+        ("sm_90", "R1 = FFMA R4, R5, R6", "R5 = FADD R8, R9", 1),
+        ("sm_90", "R1 = FFMA R4, R5, R6", "R7 = LDG.E global.4[R8]", 1),
+        // Loads take longer than matrix instructions read; and compiled code has FP64 sources overwritten at once.
+        ("sm_90", "R16:4 = HMMA R4:4, R8:2", "R5 = LDSM shared.4[R12]", 1),
+        ("sm_90", "R2 = DFMA R4, R5, R6", "R5 = LDG.E global.4[R8]", 1),
+        // A guard is read when the instruction goes.
+        ("sm_90", "@P0 R1 = FFMA R4, R5, R6", "P0, R7 = LDS shared.4[R8]", 1),
+    ] {
+        needs(arch, HazardKind::War, first, second, cycles);
+    }
+    let guarded = |second| two(1, "@P0 R1 = FFMA R4, R5, R6", second);
+    assert_eq!(held_up("sm_90", &guarded("@!P0 R5 = LDG.E global.4[R8]")), [], "never both");
+    assert_eq!(held_up("sm_90", &guarded("@P1 R5 = LDG.E global.4[R8]")), [(HazardKind::War, Some(2), 1)]);
+    // Over the edge of a block, by the shorter way.
+    let across = |stall: u8| {
+        format!(
+            "S4 | P0 = ISETP R0, R0\nS1 | @P0 BRA ^out !branch\n^next:\nS{stall} | R1 = FFMA R4, R5, R6\n^out:\n\
+             S8 | R5 = LDG.E global.4[R8]\nS1 | EXIT !exit"
+        )
+    };
+    assert_eq!(held_up("sm_90", &across(2)), []);
+    assert_eq!(held_up("sm_90", &across(1)), [(HazardKind::War, Some(2), 1)]);
+}
+
+#[test]
+fn matrix_instructions_read_for_long() {
+    for (arch, second, cycles) in [
+        ("sm_80", "R5 = MOV R20", 7),
+        ("sm_90", "R5 = MOV R20", 7),
+        ("sm_90", "R12 = FADD R20, R21", 7),
+        ("sm_120", "R5 = MOV R20", 8),
+        ("sm_100", "R5 = MOV R20", 1),
+    ] {
+        needs(arch, HazardKind::War, "R16:4 = HMMA R4:4, R8:2, R12:4", second, cycles);
+    }
+    needs("sm_80", HazardKind::War, "R16:4 = IMMA R4:2, R8, R12:4", "R5 = MOV R20", 1);
+    needs("sm_80", HazardKind::War, "R16:4 = IMMA R4:4, R8:2, R12:4", "R5 = MOV R20", 7);
+    // One behind the other they read in turn.
+    needs("sm_90", HazardKind::Pipe, "R16:4 = HMMA R4:4, R8:2", "R4:4 = HMMA R20:4, R24:2", 6);
+    // One that says when its sources have been read is waited for.
+    let guarded =
+        |wait| format!("S2 R0 | R16:4 = HMMA R4:4, R8:2\nS8 {wait} | R5 = MOV R20\nS1 | EXIT !exit");
+    assert_eq!(held_up("sm_90", &guarded("B0")), []);
+    assert_eq!(held_up("sm_90", &guarded("")), [(HazardKind::War, None, 2)]);
 }
 
 #[test]
 fn pipes_take_an_instruction_when_they_are_free() {
-    let two =
-        |stall: u8, first: &str, second: &str| format!("S{stall} | {first}\nS8 | {second}\nS1 | EXIT !exit");
     for (arch, first, second, cycles) in [
         ("sm_90", "R1 = IADD3 R0, R0", "R2 = LOP3 R3, R4", 2),
         ("sm_120", "R1 = IADD3 R0, R0", "R2 = LOP3 R3, R4", 2),
@@ -322,13 +431,11 @@ fn pipes_take_an_instruction_when_they_are_free() {
         ("sm_90", "BAR", "R2 = LDS shared.4[R6]", 6),
         // The one holds the other up, but not the other way round.
         ("sm_90", "R2 = LDS shared.4[R6]", "BAR", 1),
+        // The shape of a matrix instruction counts.
+        ("sm_90", "R16:4 = HMMA R4:4, R8:2, R12:4", "R24:4 = HMMA R4:4, R8:2, R12:4", 6),
+        ("sm_90", "R16:4 = HMMA R4:2, R8, R12:4", "R24:4 = HMMA R4:2, R8, R12:4", 4),
     ] {
-        assert_eq!(held_up(arch, &two(cycles, first, second)), [], "{arch}: {first}; {second}");
-        if cycles > 1 {
-            let few = held_up(arch, &two(cycles - 1, first, second));
-            let needed = Some(u16::from(cycles));
-            assert_eq!(few, [(HazardKind::Pipe, needed, u16::from(cycles) - 1)], "{arch}: {first}; {second}");
-        }
+        needs(arch, HazardKind::Pipe, first, second, cycles);
     }
     // What stands between counts, and what never runs goes nowhere.
     let between =
@@ -343,7 +450,6 @@ fn pipes_take_an_instruction_when_they_are_free() {
 
 #[test]
 fn everything_settles_before_the_turn_goes_to_other_threads() {
-    let body = |first: &str, stall: u8| format!("S{stall} | {first}\nS5 | B1 = BSYNC B0\nS1 | EXIT !exit");
     for (arch, first, cycles) in [
         ("sm_90", "R1 = IADD3 R0, R0", 2),
         ("sm_90", "P0 = ISETP R0, R0", 8),
@@ -352,13 +458,7 @@ fn everything_settles_before_the_turn_goes_to_other_threads() {
         ("sm_80", "R1 = IADD3 R0, R0", 2),
         ("sm_80", "R2 = IMAD.WIDE R0, R1", 2),
     ] {
-        assert_eq!(held_up(arch, &body(first, cycles)), [], "{arch}: {first}");
-        let few = held_up(arch, &body(first, cycles - 1));
-        assert_eq!(
-            few,
-            [(HazardKind::Settle, Some(u16::from(cycles)), u16::from(cycles) - 1)],
-            "{arch}: {first}"
-        );
+        needs(arch, HazardKind::Settle, first, "B1 = BSYNC B0", cycles);
     }
     // Over the edge of a block, too: the shorter way counts.
     let joined = "S3 | P1 = ISETP R0, R0\nS5 | @P0 BRA ^out !branch\n^long:\nS9 | NOP\n^out:\nS5 | B1 = BSYNC B0\nS1 | EXIT !exit";
@@ -393,4 +493,9 @@ fn sources_are_overwritten_in_turn_by_few_and_inside_a_block() {
         "no compiled code relies on it"
     );
     assert_eq!(body(store, "S5 | @P0 BRA ^entry !branch\n^next:\n", load), [HazardKind::War]);
+    let matrix = "R4 = LDSM shared.4[R20]";
+    for first in ["global.4[R8] = ST R4", "R9 = SHFL R4"] {
+        assert_eq!(body(first, "", matrix), [], "{first}");
+    }
+    assert_eq!(body("global.4[R8] = STG R4", "", matrix), [HazardKind::War]);
 }

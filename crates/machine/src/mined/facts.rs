@@ -58,6 +58,11 @@ pub fn table_name(arch: Arch) -> Option<&'static str> {
     arch_row(arch).map(|row| row.table.as_str())
 }
 
+/// Whether some architecture uses a table of this name.
+pub fn is_table(name: &str) -> bool {
+    ARCHES.values().any(|row| row.table == name)
+}
+
 /// The distance of a row, spelled as the tables do up to `slot`, that was confirmed on a device.
 pub fn confirmed(table: &str, row: &str) -> Option<u16> {
     CONFIRMED.get(&(table.to_owned(), row.to_owned())).copied()

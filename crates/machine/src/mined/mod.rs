@@ -14,8 +14,8 @@
 mod facts;
 
 pub use facts::{
-    LeastLatency, PAIR, Queues, barrier_reads, class_of, confirmed, least_latency, mined_with, queues,
-    table_name,
+    LeastLatency, PAIR, Queues, barrier_reads, class_of, confirmed, is_table, least_latency, mined_with,
+    queues, table_name,
 };
 
 use rustc_hash::FxHashMap as HashMap;

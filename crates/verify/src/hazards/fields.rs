@@ -1,6 +1,6 @@
 //! The control field of an instruction, and what waiting instructions say in fields of their own.
 
-use sassafras_control::{Control, Family, Field, volta};
+use sassafras_control::{Control, Family, Field, Violation, volta};
 use sassafras_ir::{Function, Inst, Payload};
 
 /// What the checker needs of a control field.
@@ -12,15 +12,15 @@ pub(super) struct Fields {
     pub read: Option<u8>,
     /// Not guarded by the constant false.
     pub runs: bool,
-    /// Whether the fields together mean something on sm_70 and later.
-    pub legal: bool,
+    /// Why the fields together mean nothing on sm_70 and later.
+    pub violation: Option<Violation>,
 }
 
 impl Fields {
     /// An instruction without a word has no control field and counts as stall 1.
     pub fn of(f: &Function, inst: Inst) -> Fields {
         let Payload::Word(word) = f.inst(inst).payload else {
-            return Fields { stall: 1, wait: 0, write: None, read: None, runs: true, legal: true };
+            return Fields { stall: 1, wait: 0, write: None, read: None, runs: true, violation: None };
         };
         let raw = volta::read(word);
         let board = |field| Some(raw.get(field)).filter(|&b| b < 6);
@@ -30,7 +30,7 @@ impl Fields {
             write: board(Field::Write),
             read: board(Field::Read),
             runs: word >> 12 & 15 != 15,
-            legal: Control::try_new(raw, Family::Volta).is_ok(),
+            violation: Control::try_new(raw, Family::Volta).err(),
         }
     }
 }

@@ -26,9 +26,20 @@
 //!
 //! * inside a block, no instruction goes into a pipe that has not taken up the one before ([`HazardKind::Pipe`]);
 //! * before `BSYNC` gives the warp's turn to other threads, results have settled ([`HazardKind::Settle`]).
+//!
+//! So they do where they meet on a register and nothing sets a scoreboard:
+//!
+//! * no source of an instruction of fixed latency is overwritten before it has been read (`machine/data/source_reads.csv`): by a
+//!   load in the very next cycle, by arithmetic while a matrix instruction reads ([`HazardKind::War`]);
+//! * no matrix instruction adds to the result of another before it is there (`machine/data/addends.csv`). Those that set
+//!   scoreboards wait for their turn instead ([`HazardKind::Raw`]).
+//!
+//! For all of these the smallest distance that compiled code leaves is demanded, even where a device needs more: a scheduler
+//! keeps to the larger number, a checker must accept what compilers write.
 
 mod fields;
 pub mod rules;
+mod spacing;
 mod state;
 pub mod walk;
 

@@ -3,7 +3,10 @@
 use super::walk::{HazardKind, Pair};
 use rustc_hash::FxHashMap;
 use sassafras_ir::{Effects, Function, Inst, Operand, RegClass, Role};
-use sassafras_machine::dispatch::{Dispatch, Pipe, known_dispatch, predicate_settle_min, switches};
+use sassafras_machine::dispatch::{
+    Dispatch, Overwriter, Pipe, addend_spacing, known_dispatch, longest_source_read, predicate_settle_min,
+    source_read, switches,
+};
 use sassafras_machine::mined::{
     ClassNumber, File, LeastLatency, MinedTable, OpcodeFacts, PAIR, PairQuery, Queues, Use, barrier_reads,
     least_latency, queues,
@@ -95,6 +98,9 @@ impl Rules {
                 return Need::Cycles(u16::from(pair.required_stall));
             }
             HazardKind::Field => return Need::LegalField,
+            HazardKind::Raw | HazardKind::War if pair.required_stall > 0 => {
+                return Need::Cycles(u16::from(pair.required_stall));
+            }
             HazardKind::Raw => Hazard::Raw,
             HazardKind::War => Hazard::War,
             HazardKind::Waw => Hazard::Waw,
@@ -139,7 +145,6 @@ impl Rules {
 
     fn opcode(&self, text: &str) -> OpcodeInfo {
         let category = Category::of(text);
-        let dispatch = self.arch.and_then(|arch| known_dispatch(arch, text));
         let default = OpcodeFacts { decoupled: category.is_some_and(is_decoupled), min_stall: 1 };
         OpcodeInfo {
             category,
@@ -147,13 +152,46 @@ impl Rules {
             queues: queues(text, category),
             least: least_latency(text, category),
             special: Special::of(text),
-            // What no row knows goes through no pipe and settles at once.
-            pipes: Pipes::of(&dispatch.unwrap_or_default()),
+            timing: self.timing(text),
             switches: switches(text),
             class: self.table.number(text),
             class_64: self.table.number(&format!("{text}{PAIR}")),
             horizon: RegClass::ALL.map(|class| self.horizon(text, category, class)),
         }
+    }
+
+    /// How an opcode, perhaps with its shape, goes through the pipes and reads its operands.
+    fn timing(&self, text: &str) -> Timing {
+        // What no row knows goes through no pipe and settles at once.
+        let dispatch = self.arch.and_then(|arch| known_dispatch(arch, text)).unwrap_or_default();
+        let reads = |by| self.arch.map_or(1, |arch| longest_source_read(arch, text, by).least);
+        Timing {
+            pipes: Pipes::of(&dispatch),
+            reads: [Overwriter::Fixed, Overwriter::Varying].map(reads),
+            addend: self.arch.and_then(|arch| addend_spacing(arch, text)).map_or(0, |spacing| spacing.least),
+        }
+    }
+
+    /// Matrix instructions, whose shape decides how long they run.
+    pub(super) fn shapes(&self, f: &Function, opcodes: &[OpcodeInfo]) -> FxHashMap<Inst, Timing> {
+        let mut known: FxHashMap<String, Timing> = FxHashMap::default();
+        let insts = f.blocks().flat_map(|block| f.block_insts(block).iter().copied());
+        let is_matrix =
+            |&inst: &Inst| opcodes[f.inst(inst).opcode.as_u32() as usize].category == Some(Category::Tensor);
+        let timing = |inst: Inst| {
+            let name = class_name(f, inst);
+            let timing = known.get(&name).copied().unwrap_or_else(|| self.timing(&name));
+            known.insert(name, timing);
+            (inst, timing)
+        };
+        insts.filter(is_matrix).map(timing).collect()
+    }
+
+    /// Cycles from an instruction of fixed latency to one that overwrites a source of it.
+    pub(super) fn source_read(&self, f: &Function, reader: Inst, writer: Inst, varying: bool) -> u8 {
+        let by = if varying { Overwriter::Varying } else { Overwriter::Fixed };
+        let writer = f.opcode_text(f.inst(writer).opcode);
+        self.arch.map_or(1, |arch| source_read(arch, &class_name(f, reader), writer, by).least)
     }
 
     /// After how many cycles a result of fixed latency is surely there.
@@ -200,6 +238,13 @@ pub fn class_name(f: &Function, inst: Inst) -> String {
     name
 }
 
+/// The position of a matrix instruction's third source of general registers: what it adds to.
+pub fn addend(f: &Function, inst: Inst) -> Option<u16> {
+    let general = |op: &Operand| matches!(op, Operand::Reg(span) if span.class() == RegClass::Gpr);
+    let mut places = f.uses(inst).iter().enumerate().filter(|(_, op)| general(op));
+    places.nth(2).map(|(place, _)| (f.defs(inst).len() + place) as u16)
+}
+
 /// Whether the result is a pair of registers.
 fn is_pair(f: &Function, inst: Inst) -> bool {
     let first = f.defs(inst).iter().find_map(|op| match op {
@@ -229,7 +274,8 @@ pub(super) struct OpcodeInfo {
     pub queues: Queues,
     pub least: LeastLatency,
     pub special: Special,
-    pub pipes: Pipes,
+    /// That of matrix instructions depends on their shape, too ([`Rules::shapes`]).
+    pub timing: Timing,
     /// Gives the warp's turn to other threads of it.
     pub switches: bool,
     /// The class in the table, and that of the same opcode with a pair as its result.
@@ -237,6 +283,17 @@ pub(super) struct OpcodeInfo {
     pub class_64: Option<ClassNumber>,
     /// By register class.
     pub horizon: [u8; 6],
+}
+
+/// How an instruction goes through the pipes and reads its operands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timing {
+    pub pipes: Pipes,
+    /// Cycles until its sources may be overwritten: by what has a fixed latency, and by what takes its time. For some that
+    /// overwrite less is enough ([`Rules::source_read`]).
+    pub reads: [u8; 2],
+    /// Cycles until another of its pipe may add to its result; 0 where that is not known, or waits for scoreboards.
+    pub addend: u8,
 }
 
 /// The pipes an opcode goes through, and how long it settles.

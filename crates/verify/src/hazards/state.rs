@@ -119,6 +119,24 @@ pub(super) struct Hold {
     pub by: Inst,
 }
 
+impl Hold {
+    /// The same, clocks counted from this one.
+    const fn since(self, clock: i32) -> Hold {
+        Hold { until: self.until - clock, issued: self.issued - clock, by: self.by }
+    }
+}
+
+/// Until when a source may still be read: by whether what overwrites it takes its time.
+pub(super) type Reading = [Option<Reader>; 2];
+
+/// Who may still read a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Reader {
+    pub hold: Hold,
+    /// The reader's guard.
+    pub tag: Option<GuardTag>,
+}
+
 /// What instructions hold up whatever the registers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Holds {
@@ -134,6 +152,8 @@ pub(super) struct State {
     facts: Vec<Fact>,
     boards: [Option<Board>; 6],
     turn: Option<Hold>,
+    /// By place of the lane, in order.
+    reading: Vec<(u16, Reading)>,
 }
 
 impl State {
@@ -188,6 +208,20 @@ impl State {
         }
         changed |= other.turn > self.turn;
         self.turn = self.turn.max(other.turn);
+        for &(place, theirs) in &other.reading {
+            match self.reading.binary_search_by_key(&place, |&(place, _)| place) {
+                Ok(at) => {
+                    let ours = &mut self.reading[at].1;
+                    let worst = [ours[0].max(theirs[0]), ours[1].max(theirs[1])];
+                    changed |= worst != *ours;
+                    *ours = worst;
+                }
+                Err(at) => {
+                    changed = true;
+                    self.reading.insert(at, (place, theirs));
+                }
+            }
+        }
         changed
     }
 }
@@ -198,6 +232,10 @@ pub(super) struct Live {
     heads: Vec<u32>,
     pub boards: [Option<Board>; 6],
     pub holds: Holds,
+    /// By place of the lane.
+    reading: Vec<Reading>,
+    /// The places with readers.
+    read: Vec<u16>,
     versions: [u32; PREDICATES],
     pub clock: i32,
     tick: u32,
@@ -213,6 +251,8 @@ impl Live {
             heads: vec![NONE; LANES],
             boards: [None; 6],
             holds: Holds::default(),
+            reading: vec![Reading::default(); LANES],
+            read: Vec::new(),
             versions: [0; PREDICATES],
             clock: 0,
             tick: 1,
@@ -226,6 +266,10 @@ impl Live {
         self.clear();
         self.boards = state.boards;
         self.holds.turn = state.turn;
+        for &(place, reading) in &state.reading {
+            self.reading[usize::from(place)] = reading;
+            self.read.push(place);
+        }
         for &fact in &state.facts {
             self.link(Fact { recent: fact.recent && goes_on, ..fact });
         }
@@ -240,6 +284,7 @@ impl Live {
         }
         self.facts.clear();
         (self.boards, self.holds) = ([None; 6], Holds::default());
+        self.all_read();
         self.versions = [0; PREDICATES];
         (self.clock, self.tick, self.last_wait, self.limit) = (0, 1, 0, TIDY);
     }
@@ -269,8 +314,44 @@ impl Live {
             })
         });
         let turn = self.holds.turn.filter(|hold| hold.until > self.clock);
-        let turn = turn.map(|h| Hold { until: h.until - self.clock, issued: h.issued - self.clock, ..h });
-        State { facts, boards, turn }
+        let turn = turn.map(|hold| hold.since(self.clock));
+        State { facts, boards, turn, reading: self.still_read() }
+    }
+
+    fn still_read(&self) -> Vec<(u16, Reading)> {
+        let left = |reader: Option<Reader>| {
+            let Reader { hold, tag } = reader.filter(|reader| reader.hold.until > self.clock)?;
+            let tag = self.current(tag).map(|tag| GuardTag { version: 0, ..tag });
+            Some(Reader { hold: hold.since(self.clock), tag })
+        };
+        let readings = self.read.iter().map(|&place| (place, self.reading[usize::from(place)].map(left)));
+        let mut reading: Vec<_> = readings.filter(|&(_, reading)| reading != Reading::default()).collect();
+        reading.sort_unstable_by_key(|&(place, _)| place);
+        reading
+    }
+
+    /// A source is read until some clock.
+    pub fn read(&mut self, lane: Lane, varying: bool, reader: Reader) {
+        let Some(place) = dense(lane) else { return };
+        let reading = &mut self.reading[usize::from(place)];
+        if *reading == Reading::default() {
+            self.read.push(place);
+        }
+        let slot = &mut reading[usize::from(varying)];
+        *slot = (*slot).max(Some(reader));
+    }
+
+    /// Who may still read a lane that is overwritten now.
+    pub fn reader(&self, lane: Lane, varying: bool) -> Option<Reader> {
+        let reader = self.reading[usize::from(dense(lane)?)][usize::from(varying)]?;
+        (reader.hold.until > self.clock).then_some(reader)
+    }
+
+    /// All sources have been read.
+    pub fn all_read(&mut self) {
+        for place in self.read.drain(..) {
+            self.reading[usize::from(place)] = Reading::default();
+        }
     }
 
     fn link(&mut self, mut fact: Fact) {
@@ -350,6 +431,7 @@ impl Live {
             boards == 0 || boards & waited != 0
         });
         (self.boards, self.holds) = ([None; 6], Holds::default());
+        self.all_read();
         self.note_wait();
     }
 

@@ -1,12 +1,11 @@
 //! The data flow.
 
 use super::fields::{Depbar, Fields, bar_blocks, ends_group, warpgroup_wait};
-use super::rules::{OpcodeInfo, Pipes, Rules, Special, file, used_as};
-use super::state::{
-    Board, Fact, GuardTag, Hold, Holds, Live, MAX_ELAPSED, NewFact, State, WARPGROUP, exclude,
-};
+use super::rules::{OpcodeInfo, Rules, Special, Timing, addend, file, used_as};
+use super::state::{Board, Fact, GuardTag, Holds, Live, MAX_ELAPSED, NewFact, State, WARPGROUP, exclude};
 use fixedbitset::FixedBitSet;
 use rustc_hash::{FxHashMap, FxHashSet};
+use sassafras_control::Violation;
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::{Block, Effects, Function, Inst, Lane, LaneRef, Operand, RegClass, Role};
 use sassafras_machine::mined::{ClassNumber, File, Queues, Use};
@@ -94,8 +93,8 @@ pub struct Pair<'a> {
     pub decoupled: bool,
     /// Both run under the same guard, so that the second surely meets the first.
     pub same_guard: bool,
-    /// For [`HazardKind::Stall`]: the least stall of the opcode. For [`HazardKind::Pipe`] and [`HazardKind::Settle`]: the
-    /// cycles between the two.
+    /// For [`HazardKind::Stall`]: the least stall of the opcode. For [`HazardKind::Pipe`] and [`HazardKind::Settle`], and for
+    /// others that no mined distance is asked for: the cycles between the two. Otherwise 0.
     pub required_stall: u8,
 }
 
@@ -247,23 +246,32 @@ impl Flow {
     }
 }
 
-struct Walker<'a> {
-    f: &'a Function,
-    rules: &'a Rules,
+/// Goes through the instructions of a block, one after the other.
+pub(super) struct Walker<'a> {
+    pub f: &'a Function,
+    pub rules: &'a Rules,
     opcodes: Vec<OpcodeInfo>,
     classes: Vec<Option<ClassNumber>>,
-    live: Live,
+    shapes: FxHashMap<Inst, Timing>,
+    pub live: Live,
 }
 
 impl<'a> Walker<'a> {
     fn new(f: &'a Function, rules: &'a Rules) -> Walker<'a> {
         let opcodes = rules.opcodes(f);
         let classes = rules.classes(f, &opcodes);
-        Walker { f, rules, opcodes, classes, live: Live::new() }
+        let shapes = rules.shapes(f, &opcodes);
+        Walker { f, rules, opcodes, classes, shapes, live: Live::new() }
     }
 
-    fn info(&self, inst: Inst) -> &OpcodeInfo {
+    pub(super) fn info(&self, inst: Inst) -> &OpcodeInfo {
         &self.opcodes[self.f.inst(inst).opcode.as_u32() as usize]
+    }
+
+    pub(super) fn timing(&self, inst: Inst) -> &Timing {
+        let info = self.info(inst);
+        let shaped = || self.shapes.get(&inst).unwrap_or(&info.timing);
+        if info.category == Some(Category::Tensor) { shaped() } else { &info.timing }
     }
 
     fn class(&self, inst: Inst) -> Option<ClassNumber> {
@@ -311,7 +319,14 @@ impl<'a> Walker<'a> {
     }
 
     /// A pair that meets on no lane.
-    fn bare(&self, kind: HazardKind, first: Inst, second: Inst, elapsed: u16, required: u8) -> Pair<'a> {
+    pub(super) fn bare(
+        &self,
+        kind: HazardKind,
+        first: Inst,
+        second: Inst,
+        elapsed: u16,
+        required: u8,
+    ) -> Pair<'a> {
         Pair {
             function: self.f,
             kind,
@@ -334,10 +349,14 @@ impl<'a> Walker<'a> {
 
     /// Whether the fields mean something, and the stall is long enough for the opcode itself.
     fn legality(&self, inst: Inst, control: &Fields, observer: &mut impl Observer) {
-        // On texture instructions and DEPBAR the reuse flags mean something else.
+        // On texture instructions and DEPBAR the reuse flags mean something else, and sparse matrix instructions have one more.
         let info = self.info(inst);
-        let differs = info.category == Some(Category::Texture) || info.special == Special::Depbar;
-        if !control.legal && !differs {
+        let differs = |violation: Violation| match info.category {
+            Some(Category::Texture) => true,
+            Some(Category::Tensor) => violation == Violation::ReservedBit,
+            _ => info.special == Special::Depbar,
+        };
+        if control.violation.is_some_and(|violation| !differs(violation)) {
             observer.pair(&self.bare(HazardKind::Field, inst, inst, 0, 0));
         }
         let required = info.facts.min_stall;
@@ -372,6 +391,13 @@ impl<'a> Walker<'a> {
         f.for_each_read(inst, |read| {
             for fact in self.live.on(read.lane) {
                 if in_turn(fact, &read) {
+                    // That holds where scoreboards do; where latencies are fixed, no instruction waits for its turn.
+                    let required = self.timing(fact.producer).addend;
+                    let fixed = fact.write && fact.guard.is_none() && required > 0;
+                    if fixed && !exclude(self.live.current(fact.tag), guard) {
+                        let pair = self.pair(fact, inst, HazardKind::Raw, read, Use::Operand);
+                        observer.pair(&Pair { required_stall: required, ..pair });
+                    }
                     continue;
                 }
                 if fact.write && !accumulates(fact) && !exclude(self.live.current(fact.tag), guard) {
@@ -400,6 +426,9 @@ impl<'a> Walker<'a> {
                 }
             }
         });
+        if control.runs {
+            self.overwrite(inst, guard, observer);
+        }
         let kills = f.kills(inst);
         f.for_each_write(inst, |write| {
             if kills {
@@ -413,40 +442,13 @@ impl<'a> Walker<'a> {
             // Stall 0 drains the pipes: code that is compiled for debugging relies on it for loads too.
             self.live.end_where(|fact| fact.guard.is_none());
             self.live.holds = Holds::default();
+            self.live.all_read();
         }
         self.live.tidy(|fact| is_over(f, opcodes, fact, clock));
         // How long draining takes is not known, but a scoreboard is set meanwhile.
         let stall = if control.stall == 0 { constants().scoreboard_set_to_wait } else { control.stall };
         self.live.clock += i32::from(stall);
         self.live.advance();
-    }
-
-    /// Whether the pipes take the instruction, and before the warp's turn goes elsewhere everything has settled. The hardware
-    /// does not hold a warp back for these.
-    fn held_up(&mut self, inst: Inst, observer: &mut impl Observer) {
-        let info = self.info(inst);
-        let Pipes { enters, holds, busy, mut settle } = info.pipes;
-        let clock = self.live.clock;
-        let Holds { pipes, turn } = &self.live.holds;
-        let pipe = bits(enters).filter_map(|pipe| pipes[pipe]).max();
-        for (kind, hold) in [(HazardKind::Pipe, pipe), (HazardKind::Settle, turn.filter(|_| info.switches))] {
-            let Some(Hold { until, issued, by }) = hold.filter(|hold| hold.until > clock) else { continue };
-            let elapsed = (clock - issued).clamp(0, MAX_ELAPSED) as u16;
-            observer.pair(&self.bare(kind, by, inst, elapsed, (until - issued) as u8));
-        }
-        let math = matches!(info.category, Some(Category::Alu | Category::Half | Category::Fp64));
-        let is_predicate = |op: &Operand| matches!(op, Operand::Reg(span) if span.class() == RegClass::Pred);
-        if math && !info.facts.decoupled && self.f.defs(inst).iter().any(is_predicate) {
-            settle = settle.max(self.rules.predicate_settle);
-        }
-        let hold = |cycles: u8| Some(Hold { until: clock + i32::from(cycles), issued: clock, by: inst });
-        let held = &mut self.live.holds;
-        for pipe in bits(holds) {
-            held.pipes[pipe] = hold(busy[pipe]).max(held.pipes[pipe]);
-        }
-        if settle > 1 {
-            held.turn = hold(settle).max(held.turn);
-        }
     }
 
     /// Waits for scoreboards: what they cover is no longer under way. The clock moves on by what waiting credits.
@@ -532,6 +534,9 @@ impl<'a> Walker<'a> {
             let own = f.inst(inst).guard.is_none().then(|| clock + i32::from(least));
             *slot = Some(Board { setter: inst, latest: clock, done: before.max(own) });
         }
+        if !info.facts.decoupled && info.special != Special::WarpgroupMma && boards == 0 && control.runs {
+            self.read(inst, tag);
+        }
         let live = &mut self.live;
         let mut add = |lane: LaneRef, write: bool, guard: Option<u8>, cover: u8| {
             let queue = if write { returns } else { reads };
@@ -590,24 +595,8 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// The places of the bits that are set.
-fn bits(mut mask: u16) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let place = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
-        mask &= mask - 1;
-        Some(place)
-    })
-}
-
 fn is_alu(info: &OpcodeInfo) -> bool {
     info.category == Some(Category::Alu)
-}
-
-/// The position of a matrix instruction's third source of general registers: what it adds to.
-fn addend(f: &Function, inst: Inst) -> Option<u16> {
-    let general = |op: &Operand| matches!(op, Operand::Reg(span) if span.class() == RegClass::Gpr);
-    let mut places = f.uses(inst).iter().enumerate().filter(|(_, op)| general(op));
-    places.nth(2).map(|(place, _)| (f.defs(inst).len() + place) as u16)
 }
 
 fn is_over(f: &Function, opcodes: &[OpcodeInfo], fact: &Fact, clock: i32) -> bool {
