@@ -118,7 +118,8 @@ fn around(old: &Container<'_>, new: &Container<'_>, differences: &mut Vec<Differ
             between(new_entry, new_entry.saturating_add(new_header), is),
         );
         let sizes = |at: u64| {
-            (resized && (PAYLOAD_SIZE..PAYLOAD_SIZE + 8).contains(&at))
+            // Entries of a file that may not grow close up: those that are compressed change their padding.
+            ((resized || compressed) && (PAYLOAD_SIZE..PAYLOAD_SIZE + 8).contains(&at))
                 || (compressed && (COMPRESSED_SIZE..COMPRESSED_SIZE + 4).contains(&at))
                 || (compressed && (DECOMPRESSED_SIZE..DECOMPRESSED_SIZE + 8).contains(&at))
         };
