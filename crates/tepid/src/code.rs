@@ -6,7 +6,8 @@
 use rustc_hash::FxHashMap;
 use sassafras_ir::{Effects, Function, Inst, Lane, LaneRef, Operand, RegClass, Role, Span};
 use sassafras_machine::dispatch::{
-    Dispatch, ExpectedLatency, Pipe, dispatch, expected_latency, predicate_settle,
+    Dispatch, ExpectedLatency, Overwriter, Pipe, addend_spacing, dispatch, expected_latency,
+    longest_source_read, predicate_settle, source_read,
 };
 use sassafras_machine::mined::{
     ClassNumber, File, MinedTable, OpcodeFacts, PAIR, PairQuery, Queues, Use, queues,
@@ -37,6 +38,8 @@ pub struct Op {
     pub fast_uniform: bool,
     /// Cycles until its sources may be overwritten, by instructions of fixed latency and by others. For fixed latency only.
     pub reads: [u8; 2],
+    /// The same for uniform registers, by what writes them soonest.
+    pub late_read: u8,
     /// Instructions that are waited for in ways of their own.
     pub special: Special,
     class: Option<ClassNumber>,
@@ -72,10 +75,6 @@ pub struct Touch {
     /// What a matrix instruction adds to: read when its turn in the pipe has come.
     pub addend: bool,
 }
-
-/// Least cycles before the warp's turn goes to other threads of it, behind results of fixed latency and predicates.
-const MATH_SETTLE: u8 = 7;
-const PREDICATE_SETTLE: u8 = 13;
 
 /// How many lanes there are; tokens are numbered from here on.
 pub const LANES: u16 = 552;
@@ -152,13 +151,7 @@ impl<'f> Code<'f> {
     pub fn settle(&self, inst: Inst) -> u8 {
         let is_predicate = |touch: &Touch| matches!(touch.file, File::Predicate | File::UniformPredicate);
         let predicate = !self.op(inst).decoupled && self.writes(inst).iter().any(is_predicate);
-        // Compiled code of sm_90 leaves 7 cycles nearly always, and nobody knows what lets it leave 6 elsewhere.
-        let math = if self.op(inst).decoupled || self.op(inst).holds { 0 } else { MATH_SETTLE };
-        self.op(inst).dispatch.settle.max(math).max(if predicate {
-            self.predicate_settle.max(PREDICATE_SETTLE)
-        } else {
-            0
-        })
+        self.op(inst).dispatch.settle.max(if predicate { self.predicate_settle } else { 0 })
     }
 
     /// The source registers by reuse flag.
@@ -205,11 +198,8 @@ fn op(table: Option<&MinedTable>, arch: Arch, text: &str) -> Op {
         queues: own_queues(text, category, &dispatch),
         holds: holds(text, facts.decoupled, category),
         dispatch,
-        reads: match category {
-            Some(Category::Tensor) => [7, 2],
-            Some(Category::Fp64) => [1, 3],
-            _ => [1, 2],
-        },
+        reads: [Overwriter::Fixed, Overwriter::Varying].map(|by| source_read(arch, text, "", by).cycles),
+        late_read: longest_source_read(arch, text, Overwriter::Fixed).cycles,
         switches: matches!(text.split('.').next().unwrap_or(text), "BSYNC" | "WARPSYNC" | "WARPGROUP"),
         fast_uniform: category == Some(Category::UniformLoad) || matches!(text, "UMOV" | "VOTEU"),
         expected: expected_latency(text),
@@ -359,7 +349,8 @@ impl<'c, 'f> Distances<'c, 'f> {
             known.map_or(unknown(hazard, touch.file), |distance| match hazard {
                 // How close compiled code overwrites results depends on both latencies; a class of its own shows it.
                 Hazard::Waw if distance.observed_min > 1 => distance.observed_min,
-                _ if touch.addend => distance.observed_min,
+                _ if touch.addend => addend_spacing(code.arch, &shaped_name(code.f, producer))
+                    .map_or(distance.observed_min, |spacing| u16::from(spacing.cycles)),
                 // A stall has at most 15 cycles: results that need more are waited for by several instructions, or seldom close.
                 _ => distance.safe.min(distance.observed_min.max(UNKNOWN)),
             })

@@ -30,9 +30,6 @@ const MAX_STALL: u8 = 15;
 /// How many blocks back stalls are looked for.
 const DEEP: u32 = 3;
 
-/// Cycles from uniform arithmetic to a uniform load or move that overwrites a source of it. Mined: never less in compiled code
-/// (sm_90); with one less an H200 computes something else.
-const UNIFORM_READ: u16 = 3;
 /// From these expected cycles on nobody waits for a result only to overwrite a source.
 const SLOW: u16 = 100;
 /// How often a block may be gone through before its waits only grow.
@@ -389,7 +386,9 @@ impl Pass<'_, '_> {
             if !pending.guarded {
                 let cycles = match pending.write {
                     true => self.distances.between(pending.producer, pending.high, inst, touch),
-                    false if self.code.op(inst).fast_uniform => UNIFORM_READ,
+                    false if self.code.op(inst).fast_uniform => {
+                        u16::from(self.code.op(pending.producer).late_read)
+                    }
                     false => 1,
                 };
                 *ready = (*ready).max(pending.issued + i32::from(cycles));
