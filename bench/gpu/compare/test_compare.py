@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
 import sys
 import tempfile
@@ -19,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "suite"))
 import numpy
 
 import build
+import card
 import compare
 import inputs
 import manifest
@@ -285,6 +287,40 @@ class Profiling(unittest.TestCase):
         self.assertTrue(ncu.bound({"fma": 20.0}).startswith("latency"))
         with self.assertRaises(ValueError):
             ncu.values("", chosen)
+
+
+class Card(unittest.TestCase):
+    def test_ranks_share_ties(self):
+        self.assertEqual(card.ranks([30, 10, 20, 10]), [4, 1.5, 3, 1.5])
+
+    def test_correlation(self):
+        self.assertAlmostEqual(card.spearman([1, 2, 3, 4], [10, 20, 30, 99]), 1)
+        self.assertAlmostEqual(card.spearman([1, 2, 3, 4], [9, 7, 5, 1]), -1)
+        self.assertTrue(math.isnan(card.spearman([1, 1, 1], [1, 2, 3])))
+
+    def test_only_kernels_that_were_changed_are_estimated(self):
+        kernel = {"name": "k", "kept": None, "cycles": {"before": 9, "after": 7}}
+        self.assertEqual(card.estimate({"kernels": [kernel]}, "k"), 7)
+        self.assertIsNone(card.estimate({"kernels": [{**kernel, "kept": "no room"}]}, "k"))
+        self.assertIsNone(card.estimate({"kernels": [{**kernel, "cycles": None}]}, "k"))
+        self.assertIsNone(card.estimate({"kernels": [kernel]}, "other"))
+
+    def test_there_are_variants_enough(self):
+        self.assertGreaterEqual(len(card.recipes(26)), 30)
+
+    def test_a_card(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder)
+            (path / "estimates.json").write_text('{"a": 1, "b": 2, "c": 3}')
+            entries = [
+                {"launch": "k", "variant": name, "identical": True, "ratio": {"median": time}}
+                for name, time in [("a", 0.9), ("b", 1.0), ("c", 1.2), ("unknown", 5.0)]
+            ]
+            (path / "measured.json").write_text(json.dumps(entries))
+            options = mock.Mock(variants=path, measured=path / "measured.json", json=path / "card.json")
+            with mock.patch("builtins.print"):
+                card.rank(options)
+            self.assertIn('"spearman": 1.0', (path / "card.json").read_text())
 
 
 if __name__ == "__main__":

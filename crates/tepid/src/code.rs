@@ -135,6 +135,11 @@ impl<'f> Code<'f> {
         &self.ops[self.f.inst(inst).opcode.as_u32() as usize]
     }
 
+    /// Whether some of the instructions run beside the warp.
+    pub fn has_group(&self, insts: &[Inst]) -> bool {
+        insts.iter().any(|&inst| self.op(inst).special == Special::Warpgroup)
+    }
+
     /// The lanes that an instruction reads, guard and addresses included.
     pub fn reads(&self, inst: Inst) -> &[Touch] {
         let [start, middle, _] = self.ranges[index(inst)];

@@ -9,16 +9,16 @@
 
 use crate::body::{Body, Entry};
 use crate::classify::Place;
-use crate::code::{Code, Special};
+use crate::code::Code;
 use crate::latency::Mined;
 use crate::pipeline::Pipeline;
 use crate::schedule::{Choice, Settings, choose_order};
 use fixedbitset::FixedBitSet;
 use sassafras_deps::Node;
+use sassafras_ir::Block;
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::dominators::Dominators;
 use sassafras_ir::loops::Loops;
-use sassafras_ir::{Block, Inst};
 use sassafras_machine::multiprocessor::Multiprocessor;
 
 /// What is to be done with a function.
@@ -143,8 +143,7 @@ impl Whole<'_, '_> {
         let sm = Multiprocessor::of(self.code.arch);
         let mut pipeline = Pipeline::new(&body, sm, self.settings.warps);
         let before = pipeline.cycles(&body.original());
-        let beside = |&inst: &Inst| self.code.op(inst).special == Special::Warpgroup;
-        let fixed = insts.len() < 4 || insts.iter().any(beside) || self.settings.level == 0;
+        let fixed = insts.len() < 4 || self.code.has_group(insts) || self.settings.level == 0;
         let choice = if fixed { None } else { choose_order(&body, &mut pipeline, before, self.settings) };
         let order: Vec<Node> = match &choice {
             Some(choice) => choice.nodes.clone(),

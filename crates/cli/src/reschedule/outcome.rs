@@ -49,11 +49,16 @@ pub struct Notes {
 }
 
 impl Notes {
+    /// What the model says about one more function that something else ordered.
+    pub fn estimated(&mut self, before: u64, after: u64) {
+        let cycles = self.cycles.get_or_insert_default();
+        cycles.before += before;
+        cycles.after += after;
+    }
+
     /// What it says about one more function of the section.
     pub fn add(&mut self, plan: &Plan) {
-        let cycles = self.cycles.get_or_insert_default();
-        cycles.before += plan.cycles.0;
-        cycles.after += plan.cycles.1;
+        self.estimated(plan.cycles.0, plan.cycles.1);
         self.blocks += plan.choices.len() as u64;
         self.by.extend(plan.choices.iter().map(|choice| choice.by));
     }

@@ -5,7 +5,7 @@ use super::{Control, Job, Order, in_the_way};
 use crate::input::Selection;
 use crate::serial;
 use sassafras_cubin::{Boundary, Code, CodeEdit, Cubin};
-use sassafras_ir::{Block, Effects};
+use sassafras_ir::{Block, Effects, Function, Inst};
 use sassafras_machine::Arch;
 use sassafras_passes::schedule_function;
 use sassafras_sass::Lifted;
@@ -79,16 +79,24 @@ fn reorder(
     job: &Job,
     notes: &mut Notes,
 ) -> Result<bool, String> {
+    let warps = job.launch.warps(code, arch).min(MODELLED_WARPS) as usize;
+    let cycles = |lifted: &Lifted| estimate(lifted, arch, warps);
     let settings = match &job.order {
-        Order::Original => return Ok(true),
-        Order::List(options) => {
-            schedule_function(&mut lifted.function, options).map_err(|error| error.to_string())?;
+        Order::Original => {
+            let cycles = cycles(lifted);
+            notes.estimated(cycles, cycles);
             return Ok(true);
         }
-        Order::Tepid(settings) => settings,
+        Order::List(options) => {
+            let before = cycles(lifted);
+            let old: Vec<Vec<Inst>> = orders(&lifted.function);
+            schedule_function(&mut lifted.function, options).map_err(|error| error.to_string())?;
+            keep_groups(lifted, arch, old);
+            notes.estimated(before, cycles(lifted));
+            return Ok(true);
+        }
+        Order::Tepid(settings) => Settings { warps, ..*settings },
     };
-    let warps = job.launch.warps(code, arch).min(MODELLED_WARPS) as usize;
-    let settings = Settings { warps, ..*settings };
     let prepared = tepid::Code::new(&lifted.function, &lifted.sources, arch);
     let mut plan = tepid::function::choose(&prepared, &settings);
     plan.choices.retain(|choice| job.bisection.takes(choice.block.as_u32()));
@@ -97,6 +105,27 @@ fn reorder(
         lifted.function.reorder(choice.block, &choice.order);
     }
     Ok(settings.policy.is_some() || !plan.choices.is_empty())
+}
+
+/// Cycles of the model for a function as it stands.
+fn estimate(lifted: &Lifted, arch: Arch, warps: usize) -> u64 {
+    let code = tepid::Code::new(&lifted.function, &lifted.sources, arch);
+    tepid::function::choose(&code, &Settings { warps, level: 0, ..Settings::default() }).cycles.0
+}
+
+fn orders(f: &Function) -> Vec<Vec<Inst>> {
+    f.blocks().map(|block| f.block_insts(block).to_vec()).collect()
+}
+
+/// Gives blocks with instructions that run beside the warp, by groups, their old order back: what other orders need of their
+/// control fields is not known (on an H200 most were wrong).
+fn keep_groups(lifted: &mut Lifted, arch: Arch, old: Vec<Vec<Inst>>) {
+    let code = tepid::Code::new(&lifted.function, &lifted.sources, arch);
+    let kept: Vec<(Block, Vec<Inst>)> =
+        lifted.function.blocks().zip(old).filter(|(_, insts)| code.has_group(insts)).collect();
+    for (block, insts) in kept {
+        lifted.function.reorder(block, &insts);
+    }
 }
 
 /// With more the model says nothing new.
