@@ -32,6 +32,8 @@ const DEEP: u32 = 3;
 
 /// From these expected cycles on nobody waits for a result only to overwrite a source.
 const SLOW: u16 = 100;
+/// How often a block is done again because long distances take several stalls.
+const PASSES: u32 = 64;
 /// How often a block may be gone through before its waits only grow.
 const FREE_VISITS: u32 = 8;
 
@@ -195,7 +197,8 @@ impl Pass<'_, '_> {
                 }
             }
         }
-        'restart: loop {
+        for _ in 0..PASSES {
+            let mut again_here = false;
             self.state.enter(&entry);
             let mut clock = 0;
             let mut before: Option<Inst> = None;
@@ -217,9 +220,11 @@ impl Pass<'_, '_> {
                             again.extend(changed);
                             return Ok(again);
                         }
-                        continue 'restart;
+                        // Those before it in the block do. Everything is looked at once before it is done again.
+                        again_here = true;
+                    } else {
+                        self.fields[index(before)].stall = stall as u8;
                     }
-                    self.fields[index(before)].stall = stall as u8;
                 }
                 clock = ready;
                 self.issue(inst, clock);
@@ -238,6 +243,9 @@ impl Pass<'_, '_> {
                     self.state.clear();
                 }
             }
+            if again_here {
+                continue;
+            }
             let exit = self.state.leave(clock);
             for &succ in self.cfg.succs(block) {
                 if self.edges.set(succ, insts[insts.len() - 1], &exit) {
@@ -246,6 +254,7 @@ impl Pass<'_, '_> {
             }
             return Ok(again);
         }
+        Err(Unsolvable::Unsettled)
     }
 
     /// How many cycles too soon an instruction comes right behind a state, and what it waits for: these scoreboards at least.

@@ -239,6 +239,10 @@ impl<'b> Pipeline<'b> {
             }
             warp.at += 1;
             if warp.at == order.len() {
+                if !body.is_loop {
+                    (warp.iteration, warp.at) = (1, 0);
+                    continue;
+                }
                 warp.next_iteration(needs, stack);
             }
             warp.arrive(body, needs, order[warp.at], stack);
@@ -294,10 +298,14 @@ impl<'b> Pipeline<'b> {
 impl Warp {
     fn start(&mut self, body: &Body, needs: &Needs, first: Node) {
         (self.at, self.iteration, self.clock, self.ready) = (0, 0, 0, 0);
+        // Instructions are issued before anybody asks when they were; only joins must be forgotten.
         let nodes = needs.start.len() - 1;
-        for issued in &mut self.issued {
-            issued.clear();
-            issued.resize(nodes, UNKNOWN);
+        self.issued[0].resize(nodes, UNKNOWN);
+        if body.is_loop {
+            self.issued[1].resize(nodes, UNKNOWN);
+        }
+        for &join in &needs.joins {
+            self.issued[0][join as usize] = UNKNOWN;
         }
         self.arrive(body, needs, first, &mut Vec::new());
     }

@@ -280,7 +280,14 @@ impl State {
     /// Something is under way.
     pub fn add(&mut self, pending: Pending) {
         let list = &mut self.lanes[usize::from(pending.lane)];
-        list.retain(|p| (p.producer, p.write) != (pending.producer, pending.write));
+        // Who reads later in the same queue has read when the others have.
+        let implied = |p: &Pending| {
+            !p.write && !pending.write && pending.queue != 0 && p.queue == pending.queue && p.guarded
+        };
+        let unguarded = pending.tag.is_none();
+        list.retain(|p| {
+            (p.producer, p.write) != (pending.producer, pending.write) && !(unguarded && implied(p))
+        });
         if list.len() >= 8 {
             let now = pending.issued;
             list.retain(|p| p.guarded || now - p.issued < HORIZON);
