@@ -7,7 +7,7 @@
 //! 3. [`schedule`]: orders for blocks, made by [`policies`] and a search, that compete under the model of [`pipeline`];
 //! 4. [`boards`]: scoreboards; [`fields`]: waits and stalls; [`yields`]; [`reuse`]: reuse flags; together [`control`].
 //!
-//! Beside it, [`dual_issue`]: which neighbours issue together on sm_50 to sm_62.
+//! [`cutlass`] plans what matrix kernels need beyond that. Beside it, [`dual_issue`]: which neighbours issue together on sm_50 to sm_62.
 //!
 //! Nothing here is trusted: what comes out is checked by a crate that shares none of this.
 
@@ -15,6 +15,7 @@ pub mod boards;
 pub mod body;
 pub mod code;
 pub mod control;
+pub mod cutlass;
 pub mod dual_issue;
 pub mod fields;
 pub mod latency;
