@@ -5,7 +5,8 @@
 //! 1. [`code`]: opcodes, lanes and distances looked up once;
 //! 2. [`original`]: what the old control fields say that registers do not show;
 //! 3. [`schedule`]: orders for blocks, made by [`policies`] and a search, that compete under the model of [`pipeline`];
-//! 4. [`boards`]: scoreboards; [`fields`]: waits and stalls; [`yields`]; [`reuse`]: reuse flags; together [`control`].
+//! 4. [`boards`]: scoreboards; [`fields`]: waits and stalls; [`yields`]; [`reuse`]: reuse flags; together [`control`]. [`join`] makes legal
+//!    words of what two producers say.
 //!
 //! [`cutlass`] plans what matrix kernels need beyond that. Beside it, [`dual_issue`]: which neighbours issue together on sm_50 to sm_62.
 //!
@@ -18,6 +19,7 @@ pub mod control;
 pub mod cutlass;
 pub mod dual_issue;
 pub mod fields;
+pub mod join;
 pub mod latency;
 pub mod original;
 pub mod pipeline;
