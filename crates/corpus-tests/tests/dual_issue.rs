@@ -44,10 +44,11 @@ fn every_pair_of_ptxas_is_legal_and_most_legal_pairs_are_made() {
             sum.marked, sum.legal
         );
         assert!(covered >= most, "{name}: {covered} of the marked pairs are legal");
-        assert!(taken >= 0.80, "{name}: {taken} of the legal pairs are marked");
+        assert!(taken >= 0.88, "{name}: {taken} of the legal pairs are marked");
         // What the documents allow is a small part of what is done.
         assert!(sum.documented * 4 < sum.marked, "{name}: {} of {}", sum.documented, sum.marked);
         let [single, marked, legal] = sum.cycles;
+        println!("{name}: {} by the documents, {} behind their gate", sum.documented, sum.gated);
         println!("{name}: cycles {single} one at a time, {marked} marked, {legal} legal");
         assert!(legal <= marked && marked < single, "{name}: {:?}", sum.cycles);
     }

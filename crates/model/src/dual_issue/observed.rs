@@ -1,11 +1,11 @@
 //! The conditions that compiled code keeps: which pairs ptxas really makes for sm_50 to sm_62.
 //!
-//! Source: 8.9 million instructions that ptxas wrote, 850,000 of them in pairs (`data/dual_issue_observed.csv` has the
+//! Source: 12.9 million instructions that ptxas wrote, 1.2 million pairs (`data/dual_issue_observed.csv` has the
 //! counts by mnemonic). They refute most of what the documents say ([`super::pairing`]):
 //!
 //! | documented | what compiled code shows |
 //! |---|---|
-//! | 1: different units, by a matrix | two sets that do not overlap: arithmetic leads; memory, special functions, conversions, FP64 compares and control flow follow. ALU beside FMA does not occur, branches do |
+//! | 1: different units, by a matrix | two sets that do not overlap: arithmetic leads; memory, special functions, conversions and control flow follow; FP64 compares and 64-bit conversions follow up to sm_53 and lead from sm_60 on. ALU beside FMA does not occur, branches do |
 //! | 2: no data dependence | no read after write, unless the guards exclude each other; both may write one register |
 //! | 3: neither waits for a barrier | both may; only what the first one sets, or what was set less than two cycles before, cannot be waited for by the second |
 //! | 4: sm_50 and sm_52 | every chip whose instructions share control words, sm_50 to sm_62 |
@@ -20,6 +20,7 @@
 //! A mnemonic without a row does not pair: permission needs a row.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use sassafras_machine::{Arch, InstructionEncoding};
@@ -69,7 +70,7 @@ pub enum RegisterFile {
 /// The table of mnemonics and the distances between neighbours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
-    rows: BTreeMap<String, IssueRow>,
+    rows: BTreeMap<String, Vec<(RangeInclusive<u16>, IssueRow)>>,
     distances: BTreeMap<(RegisterFile, bool), Option<u8>>,
 }
 
@@ -88,7 +89,8 @@ impl Observed {
         &SHIPPED
     }
 
-    /// Parses the two tables. `observed` has the columns `mnemonic`, `place`, `seen`, `paired`, `operand_cycles` (may be
+    /// Parses the two tables. `observed` has the columns `mnemonic` (with `:64` for conversions of 64-bit types), `sm` (a
+    /// range), `place`, `seen`, `paired`, `operand_cycles` (may be
     /// empty, with a `note`), `least_stall` and `source`; `distances` has `file`, `reader`, `cycles`, `note` and `source`.
     ///
     /// # Errors
@@ -117,29 +119,42 @@ impl Observed {
                 .filter(|stall| (1..=15).contains(stall))
                 .ok_or_else(|| row.bad("least_stall", "1 to 15"))?;
             let value = IssueRow { place, seen, paired, operand_cycles, least_stall };
-            Ok((row.filled("mnemonic")?.to_owned(), row.line, value))
+            let sm = row
+                .filled("sm")?
+                .split_once('-')
+                .and_then(|(lo, hi)| Some(lo.parse().ok()?..=hi.parse().ok()?));
+            let sm = sm.filter(|sm: &RangeInclusive<u16>| !sm.is_empty());
+            let sm = sm.ok_or_else(|| row.bad("sm", "a range such as 50-62"))?;
+            Ok((row.filled("mnemonic")?.to_owned(), row.line, (sm, value)))
         })?;
-        let mut by_name: BTreeMap<String, (u64, IssueRow)> = BTreeMap::new();
-        for (name, line, value) in rows {
-            if let Some((other, _)) = by_name.get(&name) {
-                let problem = TableProblem::Overlap(*other);
+        let mut by_name: BTreeMap<String, Vec<(RangeInclusive<u16>, IssueRow)>> = BTreeMap::new();
+        let mut lines: BTreeMap<String, u64> = BTreeMap::new();
+        for (name, line, (sm, value)) in rows {
+            let others = by_name.entry(name.clone()).or_default();
+            let overlaps = |(other, _): &(RangeInclusive<u16>, IssueRow)| {
+                other.contains(sm.start()) || sm.contains(other.start())
+            };
+            if others.iter().any(overlaps) {
+                let problem = TableProblem::Overlap(lines.get(&name).copied().unwrap_or(0));
                 return Err(TableError { table: "dual_issue_observed.csv", line, problem });
             }
-            by_name.insert(name, (line, value));
+            others.push((sm, value));
+            lines.insert(name, line);
         }
         let distances = parse_distances(distances)?;
-        Ok(Self { rows: by_name.into_iter().map(|(name, (_, row))| (name, row)).collect(), distances })
+        Ok(Self { rows: by_name, distances })
     }
 
-    /// What is known of a mnemonic (without modifiers).
+    /// What is known of a mnemonic (without modifiers; with `:64` for conversions of 64-bit types) on a chip.
     #[must_use]
-    pub fn row(&self, mnemonic: &str) -> Option<&IssueRow> {
-        self.rows.get(mnemonic)
+    pub fn row(&self, mnemonic: &str, arch: Arch) -> Option<&IssueRow> {
+        let sm = arch.number()?;
+        self.rows.get(mnemonic)?.iter().find(|(range, _)| range.contains(&sm)).map(|(_, row)| row)
     }
 
-    /// All mnemonics.
-    pub fn rows(&self) -> impl Iterator<Item = (&str, &IssueRow)> {
-        self.rows.iter().map(|(name, row)| (&**name, row))
+    /// All mnemonics, each with the chips that a row is for.
+    pub fn rows(&self) -> impl Iterator<Item = (&str, &RangeInclusive<u16>, &IssueRow)> {
+        self.rows.iter().flat_map(|(name, rows)| rows.iter().map(|(sm, row)| (&**name, sm, row)))
     }
 
     /// Least cycles from arithmetic that writes a register to an instruction that reads it. Where the reader's row gives no
@@ -318,7 +333,7 @@ mod tests {
 
     fn of<'a>(mnemonic: &str, writes: &'a [u32], reads: &'a [u32]) -> Candidate<'a> {
         Candidate {
-            row: Observed::shipped().row(mnemonic),
+            row: Observed::shipped().row(mnemonic, Arch::SM_52),
             reads,
             writes,
             guard: None,
@@ -378,19 +393,25 @@ mod tests {
     #[test]
     fn distances_by_file_and_reader() {
         let table = Observed::shipped();
-        let general = |mnemonic| table.distance(RegisterFile::General, table.row(mnemonic));
+        let general = |mnemonic| table.distance(RegisterFile::General, table.row(mnemonic, Arch::SM_52));
         assert_eq!(["FFMA", "LDG", "LDS", "MUFU"].map(general), [6, 2, 4, 2]);
         assert_eq!(general("XYZZY"), 6);
-        assert_eq!(table.distance(RegisterFile::Predicate, table.row("BRA")), 13);
-        assert_eq!(table.distance(RegisterFile::Flag, table.row("IADD")), 6);
+        assert_eq!(table.distance(RegisterFile::Predicate, table.row("BRA", Arch::SM_52)), 13);
+        assert_eq!(table.distance(RegisterFile::Flag, table.row("IADD", Arch::SM_52)), 6);
     }
 
     #[test]
     fn the_documented_matrix_is_refuted_by_the_rows() {
-        let place = |name: &str| Observed::shipped().row(name).map(|row| row.place);
+        let on = |arch| move |name: &str| Observed::shipped().row(name, arch).map(|row| row.place);
+        let place = on(Arch::SM_52);
         // Documented partners that both lead, and control flow that follows.
         assert_eq!([place("IADD"), place("FFMA")], [Some(Place::Lead); 2]);
         assert_eq!([place("BRA"), place("SYNC")], [Some(Place::Follow); 2]);
+        // FP64 has pipes of its own from sm_60 on.
+        let later = on(Arch::SM_60);
+        assert_eq!(["DSETP", "I2F:64"].map(place), [Some(Place::Follow); 2]);
+        assert_eq!(["DSETP", "I2F:64"].map(later), [Some(Place::Lead); 2]);
+        assert_eq!((on(Arch::SM_70)("FFMA"), place("NOSUCH")), (None, None));
     }
 
     #[test]
@@ -399,14 +420,17 @@ mod tests {
             assert!(OBSERVED.contains(from), "{from}");
             Observed::parse(&OBSERVED.replacen(from, to, 1), DISTANCES).unwrap_err()
         };
-        broken("FFMA,lead", "FFMA,leads");
-        broken("FFMA,lead", "FFMA,alone");
-        broken("FFMA,lead", "FADD,lead");
-        broken("LDS,follow,204525", "LDS,follow,1");
-        broken("LDS,follow,204525", "LDS,follow,many");
+        broken("FFMA,50-62,lead", "FFMA,50-62,leads");
+        broken("FFMA,50-62,lead", "FFMA,50-62,alone");
+        broken("FFMA,50-62,lead", "FADD,50-62,lead");
+        broken("FFMA,50-62", "FFMA,50");
+        broken("FFMA,50-62", "FFMA,62-50");
+        broken("DSETP,60-62", "DSETP,53-62");
+        broken("LDS,50-62,follow,313615", "LDS,50-62,follow,1");
+        broken("LDS,50-62,follow,313615", "LDS,50-62,follow,many");
         broken("least_stall", "stall");
-        broken("BAR,follow,22509,6109,,15,no", "BAR,follow,22509,6109,,15,,no");
-        broken("BAR,follow,22509,6109,,15", "BAR,follow,22509,6109,,16");
+        broken("BAR,50-62,follow,34471,9082,,15,no", "BAR,50-62,follow,34471,9082,,15,,no");
+        broken("BAR,50-62,follow,34471,9082,,15", "BAR,50-62,follow,34471,9082,,16");
         for (from, to) in [
             ("flag,lead,6", "flag,lead,"),
             ("general,lead,6", "general,lead,six"),

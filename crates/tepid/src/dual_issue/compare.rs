@@ -3,10 +3,14 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use sassafras_machine::unit_for_mnemonic;
+use sassafras_ir::Space;
+use sassafras_machine::{Temperature, unit_for_mnemonic};
+use sassafras_model::dual_issue::benefit::{BlockInfo, MemoryInstr, classify_block};
 use sassafras_model::dual_issue::matrix::PipeMatrix;
 use sassafras_model::dual_issue::observed::Refusal;
 use sassafras_model::dual_issue::pairing::{IssueCandidate, PairContext, PairRefusal, refusals};
+
+use sassafras_sass::maxwell::Flow;
 
 use super::stream::{Slot, Stream};
 use super::walk::{Pairing, walk};
@@ -37,6 +41,8 @@ pub struct Comparison {
     pub documented: usize,
     /// Marked pairs that they refuse, by the condition: a pair that breaks several is in each.
     pub documented_refused: BTreeMap<Condition, usize>,
+    /// Marked pairs in code that the documented gate leaves out: a block of it touches global and shared memory.
+    pub gated: usize,
     /// Cycles of the walk: one at a time, with the marked pairs, with the legal ones.
     pub cycles: [u64; 3],
 }
@@ -108,7 +114,30 @@ pub fn compare(stream: &Stream) -> Comparison {
             broken.into_iter().for_each(|c| *found.documented_refused.entry(c).or_default() += 1);
         }
     }
+    found.gated = if is_gated(stream) { found.marked } else { 0 };
     found
+}
+
+/// Whether the documented gate of a function closes for its memory instructions, whatever the chip.
+fn is_gated(stream: &Stream) -> bool {
+    let mut blocks: Vec<Vec<MemoryInstr>> = vec![Vec::new()];
+    for slot in &stream.slots {
+        if slot.starts_block {
+            blocks.push(Vec::new());
+        }
+        let temperature = slot.decoded.access().and_then(|access| match access.mem.space {
+            Space::Global | Space::Generic | Space::Texture | Space::Surface => Some(Temperature::Hot),
+            Space::Shared | Space::Const => Some(Temperature::Cold),
+            _ => None,
+        });
+        if let (Some(block), Some(_)) = (blocks.last_mut(), temperature) {
+            block.push(MemoryInstr { temperature, last_source_byte: 0 });
+        }
+        if slot.decoded.flow() != Flow::Next {
+            blocks.push(Vec::new());
+        }
+    }
+    blocks.iter().any(|instrs| classify_block(&BlockInfo { edge_flags: 3, instrs }).is_mixed())
 }
 
 impl Comparison {
@@ -130,6 +159,7 @@ impl Comparison {
         self.both += other.both;
         self.second_waits += other.second_waits;
         self.documented += other.documented;
+        self.gated += other.gated;
         for (sum, cycles) in self.cycles.iter_mut().zip(other.cycles) {
             *sum += cycles;
         }

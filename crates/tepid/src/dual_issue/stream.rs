@@ -125,7 +125,7 @@ impl Stream {
                 is_entry: slots.is_empty(),
                 decoded,
             };
-            slot.row = Observed::shipped().row(slot.mnemonic());
+            slot.row = row(&slot, arch);
             for register in slot.decoded.registers() {
                 let lanes = register.span.lanes().filter_map(number).map(u32::from);
                 if register.is_read {
@@ -148,6 +148,15 @@ impl Stream {
         }
         Ok(Stream { arch, slots })
     }
+}
+
+/// The row of an instruction. Conversions of 64-bit types have rows of their own.
+fn row(slot: &Slot, arch: Arch) -> Option<&'static IssueRow> {
+    let (table, mnemonic) = (Observed::shipped(), slot.mnemonic());
+    let converts = matches!(mnemonic, "I2F" | "F2F" | "F2I");
+    let wide = converts && ["F64", "S64", "U64"].iter().any(|kind| slot.text().contains(kind));
+    let own = if wide { table.row(&format!("{mnemonic}:64"), arch) } else { None };
+    own.or_else(|| table.row(mnemonic, arch))
 }
 
 /// Conditions in the instruction's own word count as a guard: such a branch may go on.
