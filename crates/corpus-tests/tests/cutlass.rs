@@ -86,11 +86,11 @@ fn matrix_kernels_are_recognised_and_put_in_turn() {
     }
     let count = |is: fn(&&Found) -> bool| found.iter().filter(is).count();
     let (named, alike) = (count(|one| one.by_name), count(|one| one.by_structure));
-    println!(
+    eprintln!(
         "{named} by name, {alike} by structure, {} by both",
         count(|one| one.by_name && one.by_structure)
     );
-    println!("{multiply} functions multiply matrices, {planned} are planned for, {points} barrier points");
-    println!("blocks in turn: {} cycles as they came, {} in turn", cycles.0, cycles.1);
+    eprintln!("{multiply} functions multiply matrices, {planned} are planned for, {points} barrier points");
+    eprintln!("blocks in turn: {} cycles as they came, {} in turn", cycles.0, cycles.1);
     assert!(planned > 10 && planned < multiply);
 }

@@ -34,12 +34,12 @@ fn sum(takes: impl Fn(u16) -> bool + Sync) -> Comparison {
 fn every_pair_of_ptxas_is_legal_and_most_legal_pairs_are_made() {
     for (name, takes, most) in [
         ("sm_50 and sm_52", (|sm| sm == 50 || sm == 52) as fn(u16) -> bool, 1.0),
-        ("sm_53 to sm_62", |sm| sm > 52, 0.995),
+        ("sm_53 to sm_62", |sm| sm > 52, 0.999),
     ] {
         let sum = sum(takes);
         assert!(sum.marked > 2000, "{name}: {sum:?}");
         let (covered, taken) = (sum.covered().expect("pairs"), sum.taken().expect("pairs"));
-        println!(
+        eprintln!(
             "{name}: {} marked, {} legal, {covered:.4} covered, {taken:.4} taken",
             sum.marked, sum.legal
         );
@@ -48,8 +48,8 @@ fn every_pair_of_ptxas_is_legal_and_most_legal_pairs_are_made() {
         // What the documents allow is a small part of what is done.
         assert!(sum.documented * 4 < sum.marked, "{name}: {} of {}", sum.documented, sum.marked);
         let [single, marked, legal] = sum.cycles;
-        println!("{name}: {} by the documents, {} behind their gate", sum.documented, sum.gated);
-        println!("{name}: cycles {single} one at a time, {marked} marked, {legal} legal");
+        eprintln!("{name}: {} by the documents, {} behind their gate", sum.documented, sum.gated);
+        eprintln!("{name}: cycles {single} one at a time, {marked} marked, {legal} legal");
         assert!(legal <= marked && marked < single, "{name}: {:?}", sum.cycles);
     }
 }

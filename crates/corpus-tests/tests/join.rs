@@ -92,7 +92,7 @@ fn words_of_ptxas_are_joined_from_their_parts() {
     let (maxwell, volta) = (sum(|t| t.maxwell), sum(|t| t.volta));
     let stalls = tallies.iter().fold((0, 0), |s, t| (s.0 + t.stalls.0, s.1 + t.stalls.1));
     let marks = sum(|t| t.marks);
-    println!(
+    eprintln!(
         "{maxwell} words of sm_50 to sm_62, {volta} of sm_70 and later, {marks} marks; stalls {stalls:?}"
     );
     assert!(marks * 10_000 < maxwell + volta, "{marks}");

@@ -23,7 +23,7 @@ pub fn held(code: &Code<'_>, inst: Inst) -> u16 {
 
 /// Whether an instruction is of long latency.
 pub fn is_long(code: &Code<'_>, inst: Inst) -> bool {
-    i64::from(held(code, inst)) > i64::from(constants().long_latency_threshold)
+    u32::from(held(code, inst)) > constants().long_latency_threshold
 }
 
 /// By instruction: its turn, 0 first.

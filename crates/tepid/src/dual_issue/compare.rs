@@ -182,7 +182,7 @@ fn documented(stream: &Stream, first: &Slot, second: &Slot) -> Vec<Condition> {
     let candidate = |slot, unit, reads| IssueCandidate {
         unit,
         reads,
-        writes: &Slot::candidate(slot).writes[..],
+        writes: Slot::candidate(slot).writes,
         pending_barrier: Slot::waits(slot) != 0,
         may_lead: true,
         may_follow: true,

@@ -69,7 +69,7 @@ impl Pool {
 
     /// Gives a scoreboard to a producer that issues at a cycle. Cycles may not go back.
     pub fn allocate(&mut self, cycle: u64, request: Request) -> Allocation {
-        let ended = u64::try_from(constants().barrier_edge_latency).unwrap_or(u64::MAX);
+        let ended = u64::from(constants().barrier_edge_latency);
         let is_free = |board: &Scoreboard| {
             self.slot(*board).is_none_or(|held| cycle.saturating_sub(held.since) >= ended)
         };
@@ -102,7 +102,7 @@ impl Pool {
     /// Gives scoreboards to several producers of one cycle; those of long latency choose first, the longest of them before
     /// others. The answers are in the order of the requests.
     pub fn allocate_all(&mut self, cycle: u64, requests: &[Request]) -> Vec<Allocation> {
-        let threshold = u32::try_from(constants().long_latency_threshold).unwrap_or(0);
+        let threshold = constants().long_latency_threshold;
         let mut order: Vec<usize> = (0..requests.len()).collect();
         order.sort_by_key(|&at| {
             let latency = requests[at].latency;
