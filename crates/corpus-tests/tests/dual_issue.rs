@@ -1,12 +1,63 @@
 //! The pairs of ptxas on sm_50 and sm_52, against those that the mined conditions allow.
 #![cfg(feature = "real-tools")]
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
 use sassafras_corpus_tests::cubins;
 use sassafras_cubin::Cubin;
-use sassafras_machine::InstructionEncoding;
+use sassafras_machine::{Arch, InstructionEncoding};
+use sassafras_model::dual_issue::observed::{Observed, Place};
 use sassafras_sass::program::arch_of;
-use sassafras_tepid::dual_issue::{Comparison, Stream, compare};
+use sassafras_tepid::dual_issue::{Comparison, Seen, Stream, compare, survey};
+
+/// The table of places against the corpus: what leads leads there and nowhere follows, least stalls are least, and hardly any
+/// reader comes sooner than its row says.
+#[test]
+fn the_corpus_shows_nothing_else_than_the_table() {
+    let mut contradictions = Vec::new();
+    let (mut readers, mut sooner, mut names) = (0, 0, 0);
+    for ((name, arch), seen) in surveyed() {
+        let Some(row) = Observed::shipped().row(&name, arch) else {
+            contradictions.extend((seen.place() != Place::Alone).then(|| format!("{arch} {name}: no row")));
+            continue;
+        };
+        names += 1;
+        let place = seen.place();
+        let least = seen.stalls.keys().next().copied().unwrap_or(15);
+        if place != Place::Alone && place != row.place
+            || seen.leads.min(seen.follows) > 0
+            || least < row.least_stall
+        {
+            contradictions.push(format!("{arch} {name}: {row:?}, seen {seen:?}"));
+        }
+        let cycles = u64::from(row.operand_cycles.unwrap_or(0));
+        readers += seen.distances.values().sum::<usize>();
+        sooner += seen.distances.range(..cycles).map(|(_, n)| n).sum::<usize>();
+    }
+    eprintln!("{names} mnemonics and chips, {readers} readers, {sooner} sooner than the table");
+    assert!(contradictions.is_empty(), "{}", contradictions.join("\n"));
+    assert!(names > 300 && sooner * 100 < readers, "{sooner} of {readers}");
+}
+
+/// Everything that the grouped code of the corpus shows, by mnemonic and chip.
+fn surveyed() -> BTreeMap<(String, Arch), Seen> {
+    let mut all: BTreeMap<(String, Arch), Seen> = BTreeMap::new();
+    for item in cubins().expect("the corpus") {
+        let cubin = Cubin::parse(&item.bytes).expect("a cubin");
+        let arch = arch_of(cubin.sm());
+        let Some(arch) = arch.filter(|arch| arch.info().encoding == InstructionEncoding::Grouped64) else {
+            continue;
+        };
+        for code in cubin.code() {
+            let stream = Stream::decode(code.bytes, arch).expect("whole groups");
+            for (name, seen) in survey(&stream) {
+                all.entry((name, arch)).or_default().add(&seen);
+            }
+        }
+    }
+    all
+}
 
 /// Everything of the corpus that one set of chips runs.
 fn sum(takes: impl Fn(u16) -> bool + Sync) -> Comparison {

@@ -7,7 +7,7 @@ use crate::output;
 use anyhow::{Result, anyhow, bail};
 use sassafras_machine::InstructionEncoding;
 use sassafras_sass::program::arch_of;
-use sassafras_tepid::dual_issue::{Comparison, Stream, compare};
+use sassafras_tepid::dual_issue::{Comparison, Seen, Stream, compare, survey};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -28,6 +28,9 @@ pub struct Arguments {
     /// List the pairs that only one side has
     #[arg(long)]
     pairs: bool,
+    /// Print what the code shows about each mnemonic as CSV: the numbers that the tables of the model were made of
+    #[arg(long, conflicts_with_all = ["pairs", "json"])]
+    survey: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -37,7 +40,8 @@ const EXAMPLES: &str = "\
 Examples:
   sassafras dual-issue k.cubin
   sassafras dual-issue k.cubin --pairs
-  sassafras dual-issue libkernels.so --arch sm_52 --json";
+  sassafras dual-issue libkernels.so --arch sm_52 --json
+  sassafras dual-issue libkernels.so --survey";
 
 /// The JSON form. Bump `schema` when a field changes its meaning or goes away.
 #[derive(Serialize)]
@@ -91,6 +95,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         bail!("{}: the text IR has no pairs; give a cubin", arguments.input.display());
     };
     let container = input.container()?;
+    if arguments.survey {
+        let work =
+            |site: &Site<'_, '_>| Ok(stream(&input.name, site)?.map(|s| (site.sm.clone(), survey(&s))));
+        let found = input.visit(&container, &arguments.selection, work)?;
+        return output::print(&csv(found.into_iter().flatten())?);
+    }
     let work = |site: &Site<'_, '_>| kernel(&input.name, site);
     let found = input.visit(&container, &arguments.selection, work)?;
     let kernels: Vec<Kernel> = found.into_iter().flatten().collect();
@@ -103,14 +113,36 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     output::print(&text(&kernels, arguments.pairs)?)
 }
 
-/// A section; none for chips that issue one instruction at a time.
-fn kernel(file: &str, site: &Site<'_, '_>) -> Result<Option<Kernel>> {
+/// What was seen of each mnemonic on each chip.
+fn csv(found: impl Iterator<Item = (String, BTreeMap<String, Seen>)>) -> Result<String> {
+    let mut all: BTreeMap<(String, String), Seen> = BTreeMap::new();
+    for (sm, names) in found {
+        for (name, seen) in names {
+            all.entry((name, sm.clone())).or_default().add(&seen);
+        }
+    }
+    let mut out = String::from("mnemonic,sm,seen,leads,follows,operand_cycles,least_stall\n");
+    for ((name, sm), seen) in all {
+        let cycles = seen.operand_cycles().map_or(String::new(), |cycles| cycles.to_string());
+        let least = seen.stalls.keys().next().map_or(String::new(), ToString::to_string);
+        writeln!(out, "{name},{sm},{},{},{},{cycles},{least}", seen.count, seen.leads, seen.follows)?;
+    }
+    Ok(out)
+}
+
+/// The code of a section; none for chips that issue one instruction at a time.
+fn stream(file: &str, site: &Site<'_, '_>) -> Result<Option<Stream>> {
     let arch = arch_of(site.cubin.sm());
     let Some(arch) = arch.filter(|arch| arch.info().encoding == InstructionEncoding::Grouped64) else {
         return Ok(None);
     };
-    let stream = Stream::decode(site.code.bytes, arch)
-        .map_err(|error| anyhow!("{file}: {}: {error}", site.place()))?;
+    let stream = Stream::decode(site.code.bytes, arch);
+    stream.map(Some).map_err(|error| anyhow!("{file}: {}: {error}", site.place()))
+}
+
+/// Both pairings of a section.
+fn kernel(file: &str, site: &Site<'_, '_>) -> Result<Option<Kernel>> {
+    let Some(stream) = stream(file, site)? else { return Ok(None) };
     let sums = compare(&stream);
     let pair = |address: u64, reason: Option<String>| {
         let at = stream.slots.partition_point(|slot| slot.address < address);

@@ -5,6 +5,7 @@
 //!
 //! - [`stream`]: decoded code with what pairing asks about each instruction;
 //! - [`mod@walk`]: issue cycles of code in its order, with no pairs, with those that are marked, or with all that are legal;
+//! - [`mod@survey`]: what code shows about mnemonics, from which the tables were made;
 //! - [`mod@compare`]: both pairings side by side, with a reason for every pair that one of them lacks.
 //!
 //! Only neighbours are paired; nothing is moved to make neighbours of instructions that would pair. Since what leads never
@@ -15,8 +16,10 @@
 
 pub mod compare;
 pub mod stream;
+pub mod survey;
 pub mod walk;
 
 pub use compare::{Comparison, compare};
 pub use stream::{Slot, Stream};
+pub use survey::{Seen, survey};
 pub use walk::{Pairing, Walk, walk};

@@ -49,6 +49,14 @@ impl Slot {
         name.split('.').next().unwrap_or(name)
     }
 
+    /// The name in the table of places: conversions of 64-bit types have one of their own.
+    pub fn table_name(&self) -> String {
+        let mnemonic = self.mnemonic();
+        let converts = matches!(mnemonic, "I2F" | "F2F" | "F2I");
+        let wide = converts && ["F64", "S64", "U64"].iter().any(|kind| self.text().contains(kind));
+        if wide { format!("{mnemonic}:64") } else { mnemonic.to_owned() }
+    }
+
     /// Whether the compiler marked it as the first of a pair.
     pub fn is_marked(&self) -> bool {
         Control::try_new(self.control, Family::Maxwell).is_ok_and(|control| control.issue() == Issue::Dual)
@@ -150,13 +158,10 @@ impl Stream {
     }
 }
 
-/// The row of an instruction. Conversions of 64-bit types have rows of their own.
+/// The row of an instruction; the plain one where a conversion of 64-bit types has none of its own.
 fn row(slot: &Slot, arch: Arch) -> Option<&'static IssueRow> {
-    let (table, mnemonic) = (Observed::shipped(), slot.mnemonic());
-    let converts = matches!(mnemonic, "I2F" | "F2F" | "F2I");
-    let wide = converts && ["F64", "S64", "U64"].iter().any(|kind| slot.text().contains(kind));
-    let own = if wide { table.row(&format!("{mnemonic}:64"), arch) } else { None };
-    own.or_else(|| table.row(mnemonic, arch))
+    let table = Observed::shipped();
+    table.row(&slot.table_name(), arch).or_else(|| table.row(slot.mnemonic(), arch))
 }
 
 /// Conditions in the instruction's own word count as a guard: such a branch may go on.
