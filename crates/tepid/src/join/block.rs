@@ -11,7 +11,8 @@
 //! pass over whole functions is [`crate::rebuild`], which also knows the four things that registers do not show; this one is the
 //! reference for what the documents describe.
 //!
-//! Cost: linear in the edges; raising stalls goes back at most to the producer. Source: latency-model document, "Join Point" and
+//! Cost: the edges, those through joins once per instruction that waits; raising stalls goes back at most to the producer.
+//! Source: latency-model document, "Join Point" and
 //! "Stall Count Computation"; latencies are those of [`crate::latency::Mined`].
 
 use sassafras_control::{Family, Scoreboard, Stall, WaitMask};
