@@ -35,6 +35,7 @@ Examples:
   sassafras verify out.so --against in.so     the same, and that the one is a legal reordering of the other
   sassafras disasm k.cubin --kernel saxpy     a listing with the control fields in a column
   sassafras deps k.sir --block loop --dot     the dependence graph of a block, for Graphviz
+  sassafras dual-issue k.cubin                pairs that issue together, on sm_50 to sm_62
   sassafras model --arch sm_90                what is known of an architecture
   sassafras knobs stall                       the knobs whose name or meaning has that word
 
@@ -46,6 +47,7 @@ enum Command {
     Verify(commands::verify::Arguments),
     Disasm(commands::disasm::Arguments),
     Deps(commands::deps::Arguments),
+    DualIssue(commands::dual_issue::Arguments),
     Model(commands::model::Arguments),
     Knobs(commands::knobs::Arguments),
 }
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Command::Verify(arguments) => commands::verify::run(&arguments),
         Command::Disasm(arguments) => commands::disasm::run(&arguments),
         Command::Deps(arguments) => commands::deps::run(&arguments),
+        Command::DualIssue(arguments) => commands::dual_issue::run(&arguments),
         Command::Model(arguments) => commands::model::run(&arguments),
         Command::Knobs(arguments) => commands::knobs::run(&arguments),
     };

@@ -55,6 +55,34 @@ fn renamed() -> Vec<u8> {
     cubin.rewrite(&[edit]).expect("rewritten")
 }
 
+/// Twelve instructions that ptxas wrote for sm_52, four of them in front of a partner; one mark was taken away.
+fn grouped() -> Vec<u8> {
+    let words: [u64; 16] = [
+        0x001c_4400_fe00_07f6,
+        0x4c98_0780_0087_0001,
+        0x4c98_0780_0577_0002,
+        0xf0c8_0000_0217_0005,
+        0x001f_f400_fe00_07f6,
+        0x5c12_0000_0057_2e2e,
+        0x3848_0000_0027_2e31,
+        0xe240_0000_e988_000f,
+        0x081f_c000_e220_07f2,
+        0x5bdf_7f80_2057_0002,
+        0xf0c8_0000_0257_0006,
+        0x4e00_7f80_0567_3003,
+        0x001f_c440_fe80_0731,
+        0xf0c8_0000_0267_0007,
+        0x4f10_7f80_0567_3009,
+        0x3829_0000_0027_0200,
+    ];
+    let mut file = build::cubin();
+    let range = Cubin::parse(&file).expect("parses").code()[0].file_range.clone();
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    file[range].copy_from_slice(&bytes);
+    file[48..52].copy_from_slice(&0x0600_3404_u32.to_le_bytes());
+    file
+}
+
 #[test]
 fn the_inputs_of_the_sessions_are_these() {
     let whole = kernel(true);
@@ -64,7 +92,7 @@ fn the_inputs_of_the_sessions_are_these() {
     let library = build::host(&[&fatbin]);
     Container::parse(&library).expect("a host file");
     let empty = build::elf(62, 0, 0, &[]);
-    let files: [(&str, &[u8]); 10] = [
+    let files: [(&str, &[u8]); 11] = [
         ("good.cubin", &whole),
         ("bad.cubin", &kernel(false)),
         ("moved.cubin", &reordered(true)),
@@ -75,6 +103,7 @@ fn the_inputs_of_the_sessions_are_these() {
         ("host.o", &empty),
         ("cut.cubin", &whole[..200]),
         ("empty.cubin", b""),
+        ("../dual_issue.in/grouped.cubin", &grouped()),
     ];
     // What the sessions are expected to write.
     let written = [("../binary.out/same.so", &library[..])];

@@ -85,6 +85,16 @@ keys! {
     BATCH_OR_STALL_CAP: i64 = "knob-805";
     /// Largest stall of the DynBatch mode.
     DYNBATCH_STALL_CAP: i64 = "knob-806";
+    /// Matrix scheduling without a recognised kernel, first mode.
+    MATRIX_MODE_1: bool = "knob-618";
+    /// Matrix scheduling without a recognised kernel, second mode.
+    MATRIX_MODE_2: bool = "knob-629";
+    /// Whether and how urgently barrier points are made in matrix kernels.
+    CUTLASS_BARRIER_INSERTION: i64 = "knob-646";
+    /// 1 makes the stall count of matrix kernels apply.
+    CUTLASS_DETECTION_MODE: i64 = "cutlass-detection-mode";
+    /// The stall count at barrier points of matrix kernels.
+    CUTLASS_STALL_COUNT: i64 = "cutlass-stall-count";
 }
 
 #[cfg(test)]

@@ -67,6 +67,8 @@ parameters! {
     sentinel_register_hi: u32,
     /// The resource bucket that takes the 9-bit pressure field.
     pressure_bucket: u8,
+    /// How many cycles arithmetic waits for a partner that is no control flow.
+    dual_issue_max_delay: u32,
 }
 
 #[cfg(test)]

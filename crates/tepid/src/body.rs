@@ -33,6 +33,8 @@ pub struct Body {
     pub entry: Vec<u32>,
     /// What the block does.
     pub profile: Profile,
+    /// What it runs on.
+    pub sm: &'static Multiprocessor,
     /// How many groups of neighbouring accesses there are.
     pub lines: usize,
     /// Whether the block is a loop of its own.
@@ -69,8 +71,14 @@ pub type Entry = FxHashMap<u16, u32>;
 const AROUND: usize = 4;
 
 impl Body {
-    /// Prepares a block.
-    pub fn new(
+    /// Prepares a block by itself.
+    pub fn new(code: &Code<'_>, model: &Mined<'_, '_>, block: Block, is_loop: bool) -> Body {
+        let place = if is_loop { Place::Loop } else { Place::Apart };
+        Body::among(code, model, block, is_loop, place, &Entry::default())
+    }
+
+    /// Prepares a block among others.
+    pub fn among(
         code: &Code<'_>,
         model: &Mined<'_, '_>,
         block: Block,
@@ -82,7 +90,8 @@ impl Body {
         let insts = f.block_insts(block).to_vec();
         let graph = build(f, &insts, model, BuildOptions { carried: is_loop });
         let paths = Paths::new(&graph);
-        let lines = lines(f, &insts, Multiprocessor::of(code.arch).line);
+        let sm = Multiprocessor::of(code.arch);
+        let lines = lines(f, &insts, sm.line);
         let nodes: Vec<NodeFacts> =
             insts.iter().zip(lines).map(|(&inst, line)| NodeFacts::new(code, inst, line)).collect();
         let resources = resources(&nodes);
@@ -90,7 +99,7 @@ impl Body {
         let steady = steady(&graph, &paths, &nodes, is_loop);
         let entry = enter(code, &insts, entry);
         let profile = Profile::new(code, &insts, place);
-        Body { block, insts, graph, paths, resources, nodes, steady, entry, profile, lines, is_loop }
+        Body { block, insts, graph, paths, resources, nodes, steady, entry, profile, sm, lines, is_loop }
     }
 
     /// The nodes in the order they came.

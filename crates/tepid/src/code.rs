@@ -287,7 +287,7 @@ fn touch(f: &Function, inst: Inst, lane: LaneRef, read: bool) -> Option<Touch> {
 }
 
 /// A physical lane's number. Code with control fields has no virtual ones.
-fn number(lane: Lane) -> Option<u16> {
+pub(crate) fn number(lane: Lane) -> Option<u16> {
     let base = match lane.class() {
         RegClass::Gpr => 0,
         RegClass::Uniform => 256,

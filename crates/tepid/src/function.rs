@@ -19,7 +19,6 @@ use sassafras_ir::Block;
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::dominators::Dominators;
 use sassafras_ir::loops::Loops;
-use sassafras_machine::multiprocessor::Multiprocessor;
 
 /// What is to be done with a function.
 #[derive(Clone, Debug, Default)]
@@ -139,9 +138,8 @@ impl Whole<'_, '_> {
         // The block that makes up most of a loop is taken for all of it.
         let around = self.loops.innermost(block).map_or(0, |id| self.sizes[index_of(id.as_u32())]);
         let is_loop = 2 * insts.len() > around && around > 0;
-        let body = Body::new(self.code, &self.model, block, is_loop, self.place(block), &self.entry(block));
-        let sm = Multiprocessor::of(self.code.arch);
-        let mut pipeline = Pipeline::new(&body, sm, self.settings.warps);
+        let body = Body::among(self.code, &self.model, block, is_loop, self.place(block), &self.entry(block));
+        let mut pipeline = Pipeline::new(&body, self.settings.warps);
         let before = pipeline.cycles(&body.original());
         let fixed = insts.len() < 4 || self.code.has_group(insts) || self.settings.level == 0;
         let choice = if fixed { None } else { choose_order(&body, &mut pipeline, before, self.settings) };

@@ -4,8 +4,12 @@
 //!
 //! 1. [`code`]: opcodes, lanes and distances looked up once;
 //! 2. [`original`]: what the old control fields say that registers do not show;
-//! 3. [`classify`]: what a block does; [`function`] and [`schedule`]: orders for blocks, made by [`policies`] and a search, that compete under the model of [`pipeline`];
-//! 4. [`boards`]: scoreboards; [`fields`]: waits and stalls; [`yields`]; [`reuse`]: reuse flags; together [`control`].
+//! 3. [`classify`]: what a block does; [`function`] and [`schedule`]: orders for blocks, made by [`policies`] and a search, that
+//!    compete under the model of [`pipeline`]; [`cutlass`] plans what matrix kernels need beyond that;
+//! 4. [`boards`]: scoreboards; [`fields`]: waits and stalls; [`yields`]; [`reuse`]: reuse flags; together [`control`]. [`join`] makes
+//!    legal words of what two producers say.
+//!
+//! Beside it, [`dual_issue`]: which neighbours issue together on sm_50 to sm_62.
 //!
 //! Nothing here is trusted: what comes out is checked by a crate that shares none of this.
 
@@ -14,8 +18,11 @@ pub mod body;
 pub mod classify;
 pub mod code;
 pub mod control;
+pub mod cutlass;
+pub mod dual_issue;
 pub mod fields;
 pub mod function;
+pub mod join;
 pub mod latency;
 pub mod original;
 pub mod pipeline;

@@ -15,7 +15,6 @@ use crate::body::{Body, Entry};
 use fixedbitset::FixedBitSet;
 use sassafras_deps::Node;
 use sassafras_machine::dispatch::Pipe;
-use sassafras_machine::multiprocessor::Multiprocessor;
 
 /// Iterations of a loop that are run, of which the first warms up.
 const ITERATIONS: u32 = 3;
@@ -23,7 +22,6 @@ const ITERATIONS: u32 = 3;
 /// The model, with its memory.
 pub struct Pipeline<'b> {
     body: &'b Body,
-    sm: &'static Multiprocessor,
     needs: Needs,
     warps: Vec<Warp>,
     fetches: Vec<[u8; 2]>,
@@ -131,10 +129,9 @@ struct Warp {
 
 impl<'b> Pipeline<'b> {
     /// For so many warps.
-    pub fn new(body: &'b Body, sm: &'static Multiprocessor, warps: usize) -> Pipeline<'b> {
+    pub fn new(body: &'b Body, warps: usize) -> Pipeline<'b> {
         Pipeline {
             body,
-            sm,
             needs: Needs::new(body),
             warps: vec![Warp::default(); warps.max(1)],
             fetches: Vec::new(),
@@ -169,7 +166,7 @@ impl<'b> Pipeline<'b> {
         let counted = if body.is_loop { ITERATIONS - 1 } else { 1 };
         body.fetches(order, &mut self.fetches);
         self.find_left_lines(order);
-        let Pipeline { sm, needs, warps, fetches, extra, stack, .. } = self;
+        let Pipeline { needs, warps, fetches, extra, stack, .. } = self;
         for warp in &mut *warps {
             warp.start(body, needs, order[0]);
         }
@@ -188,7 +185,7 @@ impl<'b> Pipeline<'b> {
             let start = |warp: &Warp| {
                 let mut start = warp.ready;
                 for &(pipe, _) in &body.nodes[order[warp.at].index()].pipes {
-                    let slack = if pipe == Pipe::Memory { sm.memory_queue } else { 0 };
+                    let slack = if pipe == Pipe::Memory { body.sm.memory_queue } else { 0 };
                     start = start.max(free[pipe as usize].saturating_sub(slack));
                 }
                 let fetch = fetches[warp.at];
@@ -287,7 +284,7 @@ impl<'b> Pipeline<'b> {
             if facts.line.is_some() || facts.is_load {
                 let again =
                     facts.line.is_some_and(|line| self.lines.put(usize::from(line)) && last != Some(line));
-                more = if again { self.sm.left_line } else { 0 };
+                more = if again { self.body.sm.left_line } else { 0 };
                 last = facts.line;
             }
             self.extra.push(more);

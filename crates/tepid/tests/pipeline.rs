@@ -4,9 +4,7 @@ use sassafras_deps::Node;
 use sassafras_ir::Span;
 use sassafras_ir::text::parse;
 use sassafras_machine::Arch;
-use sassafras_machine::multiprocessor::Multiprocessor;
-use sassafras_tepid::body::{Body, Entry};
-use sassafras_tepid::classify::Place;
+use sassafras_tepid::body::Body;
 use sassafras_tepid::latency::Mined;
 use sassafras_tepid::pipeline::Pipeline;
 use sassafras_tepid::{Code, Sources};
@@ -26,10 +24,9 @@ fn with_model(text: &str, is_loop: bool, warps: usize, check: impl FnOnce(&mut P
         .collect();
     let code = Code::new(f, &sources, arch);
     let block = f.blocks().next().expect("a block");
-    let place = if is_loop { Place::Loop } else { Place::Apart };
-    let body = Body::new(&code, &Mined::new(&code), block, is_loop, place, &Entry::default());
+    let body = Body::new(&code, &Mined::new(&code), block, is_loop);
     let order = body.original();
-    check(&mut Pipeline::new(&body, Multiprocessor::of(arch), warps), &order);
+    check(&mut Pipeline::new(&body, warps), &order);
 }
 
 fn cycles(text: &str, is_loop: bool, warps: usize) -> u32 {

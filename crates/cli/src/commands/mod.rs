@@ -2,6 +2,7 @@
 
 pub mod deps;
 pub mod disasm;
+pub mod dual_issue;
 pub mod knobs;
 pub mod model;
 pub mod schedule;

@@ -1,4 +1,6 @@
-//! The six conditions under which two instructions issue in one cycle.
+//! The six documented conditions under which two instructions issue in one cycle.
+//!
+//! Compiled code keeps others: see [`super::observed`].
 //!
 //! Sources: conditions 1–4 latency-model document, section "Dual-Issue Constraints"; 5 and 6 ptxas-scheduling document,
 //! section "Dual-Issue Optimization".
@@ -46,12 +48,21 @@ pub struct PairContext<'a> {
 }
 
 /// Which half of a pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Half {
     /// The instruction that issues first.
     First,
     /// The one beside it.
     Second,
+}
+
+impl std::fmt::Display for Half {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::First => "first",
+            Self::Second => "second",
+        })
+    }
 }
 
 /// Why a pair cannot issue together.
@@ -80,7 +91,7 @@ pub enum PairRefusal {
         register: u32,
     },
     /// 3: one of them waits for a scoreboard.
-    #[error("the {0:?} instruction waits for a barrier")]
+    #[error("the {0} instruction waits for a barrier")]
     PendingBarrier(Half),
     /// 4: the architecture issues one at a time.
     #[error("the architecture does not dual-issue")]
@@ -96,7 +107,7 @@ pub enum PairRefusal {
         bank: u32,
     },
     /// 6: the form of one of them does not fit its place.
-    #[error("the encoding of the {0:?} instruction does not fit its place in a pair")]
+    #[error("the encoding of the {0} instruction does not fit its place in a pair")]
     Encoding(Half),
 }
 

@@ -272,6 +272,13 @@ impl Decoded {
         Some(Access { mem, is_write: spec.kind != MemKind::Load, is_read: spec.kind != MemKind::Store })
     }
 
+    /// Whether it reads constant memory, as an operand or as a load.
+    pub fn reads_constants(&self) -> bool {
+        let is_constant =
+            |operand: &Operand| matches!(operand.kind, Kind::Constant { .. } | Kind::IndexedConstant { .. });
+        self.row.is_some_and(|row| row.operands.iter().any(is_constant))
+    }
+
     /// The control-flow role.
     pub fn flow(&self) -> Flow {
         let Some((row, kind)) = self.row.and_then(|row| row.flow.map(|kind| (row, kind))) else {
