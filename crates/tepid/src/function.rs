@@ -10,9 +10,10 @@
 use crate::body::{Body, Entry};
 use crate::classify::Place;
 use crate::code::Code;
+use crate::cutlass::CutlassPlan;
 use crate::latency::Mined;
 use crate::pipeline::Pipeline;
-use crate::schedule::{Choice, Settings, choose_order};
+use crate::schedule::{Choice, Settings, choose_order, run};
 use fixedbitset::FixedBitSet;
 use sassafras_deps::Node;
 use sassafras_ir::Block;
@@ -37,6 +38,12 @@ const VISITS: u8 = 2;
 
 /// Chooses orders for the blocks of a function.
 pub fn choose(code: &Code<'_>, settings: &Settings) -> Plan {
+    choose_with(code, settings, None)
+}
+
+/// Chooses orders for the blocks of a function that there may be a plan for: then matrix and memory instructions in turn compete,
+/// too.
+pub fn choose_with(code: &Code<'_>, settings: &Settings, cutlass: Option<&CutlassPlan>) -> Plan {
     let f = code.f;
     let cfg = Cfg::new(f);
     let loops = Loops::new(f, &cfg, &Dominators::new(f, &cfg));
@@ -49,6 +56,7 @@ pub fn choose(code: &Code<'_>, settings: &Settings) -> Plan {
     let mut whole = Whole {
         code,
         settings,
+        cutlass,
         model: Mined::new(code),
         cfg: &cfg,
         loops: &loops,
@@ -62,6 +70,7 @@ pub fn choose(code: &Code<'_>, settings: &Settings) -> Plan {
 struct Whole<'a, 'f> {
     code: &'a Code<'f>,
     settings: &'a Settings,
+    cutlass: Option<&'a CutlassPlan>,
     model: Mined<'a, 'f>,
     cfg: &'a Cfg,
     loops: &'a Loops,
@@ -142,7 +151,13 @@ impl Whole<'_, '_> {
         let mut pipeline = Pipeline::new(&body, self.settings.warps);
         let before = pipeline.cycles(&body.original());
         let fixed = insts.len() < 4 || self.code.has_group(insts) || self.settings.level == 0;
-        let choice = if fixed { None } else { choose_order(&body, &mut pipeline, before, self.settings) };
+        let choice = if fixed {
+            None
+        } else {
+            let interleaved = self.cutlass.and_then(|plan| plan.policy(self.code, &body));
+            let more = interleaved.map(|mut policy| run(&body, &mut policy));
+            choose_order(&body, &mut pipeline, before, self.settings, more)
+        };
         let order: Vec<Node> = match &choice {
             Some(choice) => choice.nodes.clone(),
             None => body.original(),

@@ -81,12 +81,13 @@ pub struct Choice {
     pub class: Class,
 }
 
-/// The best order of a block, if it is not the one that came.
+/// The best order of a block, if it is not the one that came. `more` competes with what the policies make.
 pub(crate) fn choose_order(
     body: &Body,
     pipeline: &mut Pipeline<'_>,
     before: u32,
     settings: &Settings,
+    more: Option<(&'static str, Vec<Node>)>,
 ) -> Option<Choice> {
     let original = body.original();
     let chosen = match settings.policy {
@@ -95,7 +96,7 @@ pub(crate) fn choose_order(
             Some((pipeline.cycles(&order), by, order))
         }
         None if body.is_loop || settings.level > 1 && body.profile.class != Class::Straight => {
-            choose_for_loop(body, pipeline, before, settings)
+            choose_for_loop(body, pipeline, before, settings, more)
         }
         None => choose_for_once(body, pipeline, before),
     };
@@ -114,6 +115,7 @@ fn choose_for_loop(
     pipeline: &mut Pipeline<'_>,
     before: u32,
     settings: &Settings,
+    more: Option<(&'static str, Vec<Node>)>,
 ) -> Option<Made> {
     // The model knows too little of memory: loops that load much stay as they came.
     if body.nodes.iter().filter(|node| node.is_load).count() * LOADS > body.nodes.len() {
@@ -134,6 +136,7 @@ fn choose_for_loop(
     };
     let policies = [Policy::Height, Policy::Reuse, Policy::Steady, Policy::Balance];
     policies.into_iter().for_each(|policy| compete(by_policy(body, policy), pipeline));
+    more.into_iter().for_each(|made| compete(made, pipeline));
     if body.profile.class == Class::Mac
         && fetches(body, &by_policy(body, Policy::Reuse).1) < fetches(body, &body.original())
     {
@@ -169,7 +172,8 @@ fn fetches(body: &Body, order: &[Node]) -> u32 {
     fetched.iter().flatten().map(|&bank| u32::from(bank)).sum()
 }
 
-fn run<S: Strategy>(body: &Body, strategy: &mut S) -> (&'static str, Vec<Node>) {
+/// What a strategy makes of a block.
+pub(crate) fn run<S: Strategy>(body: &Body, strategy: &mut S) -> (&'static str, Vec<Node>) {
     let made = schedule(&body.graph, &body.paths, &body.resources, Direction::TopDown, strategy);
     (S::NAME, made.order)
 }

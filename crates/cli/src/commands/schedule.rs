@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use rayon::prelude::*;
 use sassafras_cubin::Capsules;
 use sassafras_ir::text::print;
-use sassafras_knobs::keys;
+use sassafras_knobs::{KnobSet, keys};
 use sassafras_list::Direction;
 use sassafras_passes::{Choice, Figures, FunctionReport, Options, schedule_function};
 use sassafras_tepid::schedule::{Policy, Settings};
@@ -186,9 +186,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let input = match arguments.input.as_deref().map(Input::read).transpose()? {
         Some(Input::Text(input)) => input,
         Some(Input::Binary(input)) => {
-            let level = knobs.explicit(keys::TEPID_AGGRESSIVENESS).unwrap_or(1);
-            let level = u32::try_from(level).unwrap_or(u32::MAX);
-            return binary(arguments, &options, &input, level);
+            return binary(arguments, &options, &input, knobs);
         }
         None => Text::sample()?,
     };
@@ -233,11 +231,13 @@ fn text(arguments: &Arguments, options: &Options, mut input: Text) -> Result<()>
     output::print(&summary(&input.name, options, &reports)?)
 }
 
-fn binary(arguments: &Arguments, options: &Options, input: &Binary, level: u32) -> Result<()> {
+fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobSet) -> Result<()> {
     if arguments.trace {
         bail!("{}: `--trace` is for the text IR", input.name);
     }
     let strategy = arguments.strategy.unwrap_or(StrategyArgument::Tepid);
+    let level = knobs.explicit(keys::TEPID_AGGRESSIVENESS).unwrap_or(1);
+    let level = u32::try_from(level).unwrap_or(u32::MAX);
     let order = match strategy {
         StrategyArgument::Original => Order::Original,
         StrategyArgument::Shuffle | StrategyArgument::CriticalPath => Order::List(*options),
@@ -259,7 +259,7 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, level: u32) 
     input.visit(&input.container()?, selection, |_| Ok(()))?;
     let bisection = Bisection::new(arguments.only_blocks.clone(), arguments.cutoff);
     let launch = arguments.launch.unwrap_or_default();
-    let job = Job { order, control, capsules, launch, bisection };
+    let job = Job { order, control, capsules, launch, bisection, knobs };
     // Who counts blocks counts them in one order.
     let jobs = if arguments.cutoff.is_some() { Some(1) } else { arguments.jobs };
     let threads = rayon::ThreadPoolBuilder::new().num_threads(jobs.map_or(0, usize::from)).build()?;

@@ -25,6 +25,7 @@ use rayon::prelude::*;
 use sassafras_cubin::{
     Capsules, Code, CodeEdit, Container, Cubin, Image, ImageKind, Reason, Refusal, RewriteOptions,
 };
+use sassafras_knobs::KnobSet;
 use sassafras_passes::Options;
 use sassafras_sass::program::Program;
 use sassafras_tepid::schedule::Settings;
@@ -45,6 +46,8 @@ pub struct Job {
     pub launch: LaunchArgument,
     /// Which blocks may change.
     pub bisection: Bisection,
+    /// What the user set.
+    pub knobs: KnobSet,
 }
 
 /// How the blocks of a binary are ordered.

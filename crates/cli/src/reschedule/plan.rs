@@ -11,6 +11,7 @@ use sassafras_passes::schedule_function;
 use sassafras_sass::Lifted;
 use sassafras_sass::program::{Program, Relative, Routine};
 use sassafras_tepid as tepid;
+use sassafras_tepid::cutlass::CutlassPlan;
 use sassafras_tepid::schedule::Settings;
 
 /// What is to become of a section.
@@ -50,7 +51,7 @@ pub fn plan(cubin: &Cubin<'_>, code: &Code<'_>, selection: &Selection, job: &Job
             let lifted = &mut routine.lifted;
             let original = tepid::Original::new(&tepid::Code::new(&lifted.function, &lifted.sources, arch));
             original.hold(&mut lifted.function);
-            if !reorder(lifted, arch, code, job, &mut notes)? {
+            if !reorder(lifted, &routine.name, arch, code, job, &mut notes)? {
                 continue;
             }
             keep_sides(routine, &boundaries);
@@ -74,6 +75,7 @@ pub fn plan(cubin: &Cubin<'_>, code: &Code<'_>, selection: &Selection, job: &Job
 /// better order was found for keeps those that it came with.
 fn reorder(
     lifted: &mut Lifted,
+    name: &str,
     arch: Arch,
     code: &Code<'_>,
     job: &Job,
@@ -98,7 +100,8 @@ fn reorder(
         Order::Tepid(settings) => Settings { warps, ..*settings },
     };
     let prepared = tepid::Code::new(&lifted.function, &lifted.sources, arch);
-    let mut plan = tepid::function::choose(&prepared, &settings);
+    let cutlass = CutlassPlan::of(&prepared, name, &job.knobs);
+    let mut plan = tepid::function::choose_with(&prepared, &settings, cutlass.as_ref());
     plan.choices.retain(|choice| job.bisection.takes(choice.block.as_u32()));
     notes.add(&plan);
     for choice in &plan.choices {
