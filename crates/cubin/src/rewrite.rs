@@ -73,7 +73,11 @@ impl<'d> Cubin<'d> {
         layout::replace_sections(self, data, resized)
     }
 
-    fn refuse_capsule(&self, code: &Code, options: RewriteOptions) -> Result<(), Refusal> {
+    /// Whether the code may change at all, capsules considered.
+    ///
+    /// # Errors
+    /// When a capsule describes the code and is not to be kept.
+    pub fn refuse_capsule(&self, code: &Code, options: RewriteOptions) -> Result<(), Refusal> {
         if options.capsules == Capsules::Keep {
             return Ok(());
         }

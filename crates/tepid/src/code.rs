@@ -13,6 +13,7 @@ use sassafras_machine::mined::{
     ClassNumber, File, MinedTable, OpcodeFacts, PAIR, PairQuery, Queues, Use, queues,
 };
 use sassafras_machine::{Arch, Category, Hazard};
+use std::cell::RefCell;
 
 /// The source registers of an instruction by reuse flag.
 pub type Sources = [Option<Span>; 3];
@@ -100,7 +101,7 @@ impl<'f> Code<'f> {
     /// Looks everything up. `sources` has an entry per instruction, or none at all.
     pub fn new(f: &'f Function, sources: &'f [Sources], arch: Arch) -> Code<'f> {
         let table = MinedTable::of(arch);
-        let ops: Vec<Op> = f.opcodes().map(|text| op(table, arch, text)).collect();
+        let ops: Vec<Op> = f.opcodes().map(|text| known_op(table, arch, text)).collect();
         let mut code = Code {
             f,
             sources,
@@ -183,6 +184,28 @@ impl<'f> Code<'f> {
 pub fn index(inst: Inst) -> usize {
     inst.as_u32() as usize
 }
+
+thread_local! {
+    /// What was looked up before: functions share their opcodes, and every one costs several tables.
+    static KNOWN: RefCell<FxHashMap<Arch, FxHashMap<Box<str>, Op>>> = RefCell::default();
+}
+
+fn known_op(table: Option<&MinedTable>, arch: Arch, text: &str) -> Op {
+    KNOWN.with_borrow_mut(|known| {
+        let known = known.entry(arch).or_default();
+        // Names are those of instructions, so that there are not many; names that a user made up are not kept for ever.
+        if known.len() > MOST_KNOWN {
+            known.clear();
+        }
+        match known.get(text) {
+            Some(op) => *op,
+            None => *known.entry(text.into()).or_insert(op(table, arch, text)),
+        }
+    })
+}
+
+/// More opcodes than any architecture has.
+const MOST_KNOWN: usize = 1 << 14;
 
 fn op(table: Option<&MinedTable>, arch: Arch, text: &str) -> Op {
     let category = Category::of(text);

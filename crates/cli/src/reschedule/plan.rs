@@ -4,7 +4,7 @@ use super::outcome::Notes;
 use super::{Control, Job, Order, in_the_way};
 use crate::input::Selection;
 use crate::serial;
-use sassafras_cubin::{Boundary, Code, CodeEdit, Cubin};
+use sassafras_cubin::{Boundary, Code, CodeEdit, Cubin, RewriteOptions};
 use sassafras_ir::{Block, Effects, Function, Inst};
 use sassafras_machine::Arch;
 use sassafras_passes::schedule_function;
@@ -28,6 +28,9 @@ pub fn plan(cubin: &Cubin<'_>, code: &Code<'_>, selection: &Selection, job: &Job
     if matches!(job.order, Order::Original) && job.control == Control::Keep {
         return Ok(Planned { edit: CodeEdit::unchanged(code), notes });
     }
+    // What may not change in the end need not be looked at.
+    let options = RewriteOptions { capsules: job.capsules };
+    cubin.refuse_capsule(code, options).map_err(|refusal| in_the_way(&refusal))?;
     let program = Program::new(cubin).map_err(|error| error.problem.to_string())?;
     let mut routines = program.lift(code).map_err(|error| error.to_string())?;
     let opaque = routines.iter().find_map(|routine| {
