@@ -24,6 +24,11 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// Whether nothing is left out.
+    pub fn takes_all(&self) -> bool {
+        self.kernels.is_empty() && self.archs.is_empty()
+    }
+
     /// Whether a function or section of this name is wanted.
     pub fn takes_name(&self, name: &str) -> bool {
         self.kernels.is_empty() || self.kernels.iter().any(|kernel| kernel == name)

@@ -60,7 +60,7 @@ pub enum Policy {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { warps: 4, margin: 15, evaluations: 24, policy: None, level: 1 }
+        Settings { warps: 4, margin: 15, evaluations: 16, policy: None, level: 1 }
     }
 }
 

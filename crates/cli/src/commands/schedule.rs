@@ -256,7 +256,9 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
     let selection = &arguments.selection;
     let capsules = if arguments.keep_capsules { Capsules::Keep } else { Capsules::Refuse };
     // A name that is not there is an error before any work is done.
-    input.visit(&input.container()?, selection, |_| Ok(()))?;
+    if !selection.takes_all() {
+        input.visit(&input.container()?, selection, |_| Ok(()))?;
+    }
     let bisection = Bisection::new(arguments.only_blocks.clone(), arguments.cutoff);
     let launch = arguments.launch.unwrap_or_default();
     let job = Job { order, control, capsules, launch, bisection, knobs };
