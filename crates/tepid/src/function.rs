@@ -15,7 +15,6 @@ use crate::latency::Mined;
 use crate::pipeline::Pipeline;
 use crate::schedule::{Choice, Settings, choose_order, run};
 use fixedbitset::FixedBitSet;
-use sassafras_deps::Node;
 use sassafras_ir::Block;
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::dominators::Dominators;
@@ -158,11 +157,12 @@ impl Whole<'_, '_> {
             let more = interleaved.map(|mut policy| run(&body, &mut policy));
             choose_order(&body, &mut pipeline, before, self.settings, more)
         };
-        let order: Vec<Node> = match &choice {
-            Some(choice) => choice.nodes.clone(),
-            None => body.original(),
+        let followed = self.cfg.succs(block).iter().any(|&succ| succ != block && self.matters(succ));
+        let leaves = match &choice {
+            _ if !followed => Entry::default(),
+            Some(choice) => pipeline.alone(&choice.nodes).leaves,
+            None => pipeline.alone(&body.original()).leaves,
         };
-        let leaves = pipeline.alone(&order).leaves;
         let done = &mut self.done[index_of(block.as_u32())];
         let changed = done.leaves != leaves;
         *done = Done { visits: done.visits + 1, before, choice, leaves };

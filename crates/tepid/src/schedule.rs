@@ -146,6 +146,10 @@ fn choose_for_loop(
         }
     }
     let (mut after, mut by, mut order) = best;
+    if after == before && settings.level <= 1 {
+        // Where no policy finds anything a short search does not, either.
+        return None;
+    }
     let evaluations = settings.evaluations << (2 * settings.level.clamp(1, DEEPEST_LEVEL) - 2);
     let improved = search(body, pipeline, &mut order, after, bound, evaluations);
     if improved < after {
