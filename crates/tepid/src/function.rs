@@ -113,9 +113,14 @@ impl Whole<'_, '_> {
         }
     }
 
+    /// In a function with loops, what is in one.
+    fn is_hot(&self, block: Block) -> bool {
+        self.loops.is_empty() || self.loops.innermost(block).is_some()
+    }
+
     fn matters(&self, block: Block) -> bool {
-        let hot = self.loops.is_empty() || self.loops.innermost(block).is_some();
-        !self.code.f.block_insts(block).is_empty() && (hot || self.settings.policy.is_some())
+        let wanted = self.is_hot(block) || self.settings.policy.is_some();
+        wanted && !self.code.f.block_insts(block).is_empty()
     }
 
     fn place(&self, block: Block) -> Place {
@@ -169,9 +174,14 @@ impl Whole<'_, '_> {
         changed
     }
 
-    fn plan(self) -> Plan {
+    fn plan(mut self) -> Plan {
         let mut plan = Plan::default();
-        for (block, done) in self.code.f.blocks().zip(self.done) {
+        let done = std::mem::take(&mut self.done);
+        for (block, done) in self.code.f.blocks().zip(done) {
+            if !self.is_hot(block) {
+                plan.choices.extend(done.choice);
+                continue;
+            }
             let weight = TRIPS.pow(self.loops.block_depth(block).min(DEEPEST));
             let after = done.choice.as_ref().map_or(done.before, |choice| choice.cycles.1);
             plan.cycles.0 += weight * u64::from(done.before);

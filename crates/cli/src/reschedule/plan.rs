@@ -105,11 +105,15 @@ fn reorder(
     let prepared = tepid::Code::new(&lifted.function, &lifted.sources, arch);
     let cutlass = CutlassPlan::of(&prepared, name, &job.knobs);
     let mut plan = tepid::function::choose_with(&prepared, &settings, cutlass.as_ref());
+    let all = plan.choices.len();
     plan.choices.retain(|choice| job.bisection.takes(choice.block.as_u32()));
-    notes.add(&plan);
     for choice in &plan.choices {
         lifted.function.reorder(choice.block, &choice.order);
     }
+    if plan.choices.len() < all {
+        plan.cycles.1 = estimate(lifted, arch, warps);
+    }
+    notes.add(&plan);
     Ok(settings.policy.is_some() || !plan.choices.is_empty())
 }
 
