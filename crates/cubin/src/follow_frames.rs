@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use crate::cubin::Cubin;
+use crate::cubin::{Code, Cubin};
 use crate::edit::{Reason, Refusal};
 use crate::leb::Cursor;
 use crate::moves::{Moves, SLOT};
@@ -60,6 +60,59 @@ pub(crate) fn follow(cubin: &Cubin, plans: &[Planned], data: &mut [u8]) -> Resul
             .map_err(|problem| refuse(problem).of(plan.code))?;
     }
     Ok(())
+}
+
+/// A row of a call-frame description.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameRow {
+    /// From here on it holds, as an offset in the section of the code.
+    pub address: u64,
+    /// The instruction that it follows wherever that goes; none for a row that stays.
+    pub behind: Option<u64>,
+}
+
+impl Cubin<'_> {
+    /// The rows of each call-frame description of a section of code. Their addresses have to stay in order. What cannot be read has
+    /// no rows here and is refused when the code is written.
+    pub fn frame_rows(&self, code: &Code) -> Vec<Vec<FrameRow>> {
+        let Some((index, section)) = self.section_named(SECTION) else {
+            return Vec::new();
+        };
+        let old = self.section_bytes(section);
+        let mut common = None;
+        let mut all = Vec::new();
+        for entry in entries(old).unwrap_or_default() {
+            let (location_at, program) = match entry {
+                Entry::Common(at) => {
+                    common = common_of(old, at).ok();
+                    continue;
+                }
+                Entry::Description { location_at, program } => (location_at, program),
+            };
+            let tables = self.relocations().iter().filter(|table| table.target == index);
+            let relocation = tables.flat_map(|table| &table.entries).find(|r| r.offset == location_at as u64);
+            let symbol = relocation.and_then(|r| self.symbols().get(r.symbol as usize));
+            let (Some(relocation), Some(symbol), Some(common)) = (relocation, symbol, &common) else {
+                continue;
+            };
+            if symbol.section != Some(code.section) {
+                continue;
+            }
+            let stored = Cursor::new(old, location_at).u64().unwrap_or_default();
+            let base = symbol.value.wrapping_add_signed(relocation.addend.unwrap_or(stored as i64));
+            let found = rows(old, program, common).unwrap_or_default();
+            all.push(
+                found
+                    .iter()
+                    .map(|row| {
+                        let address = base.wrapping_add(row.address);
+                        FrameRow { address, behind: address.checked_sub(SLOT).filter(|_| row.effective) }
+                    })
+                    .collect(),
+            );
+        }
+        all
+    }
 }
 
 /// Moves the rows of one description, whose code starts at `base`.

@@ -56,5 +56,6 @@ pub use edit::{Capsules, CodeEdit, Reason, Refusal, RewriteOptions};
 pub use elf::{Relocation, RelocationTable, Section, Symbol};
 pub use error::{Error, Place, Problem};
 pub use fatbin::ImageKind;
+pub use follow_frames::FrameRow;
 pub use replace::NoRoom;
 pub use sm::{Sm, Variant};

@@ -92,6 +92,8 @@ pub struct Code<'f> {
     predicate_settle: u8,
     ops: Vec<Op>,
     classes: Vec<Option<ClassNumber>>,
+    /// By matrix instruction: cycles until another may add to its result.
+    addend_spacings: FxHashMap<Inst, u8>,
     touches: Vec<Touch>,
     /// By instruction: where its reads start and end, and where its writes end, among `touches`.
     ranges: Vec<[u32; 3]>,
@@ -109,6 +111,7 @@ impl<'f> Code<'f> {
             table,
             predicate_settle: predicate_settle(arch),
             classes: vec![None; f.inst_count()],
+            addend_spacings: FxHashMap::default(),
             touches: Vec::with_capacity(f.inst_count() * 5),
             ranges: vec![[0; 3]; f.inst_count()],
             ops,
@@ -119,6 +122,11 @@ impl<'f> Code<'f> {
             f.for_each_read(inst, |lane| code.touches.extend(touch(f, inst, lane, true)));
             let middle = code.touches.len() as u32;
             f.for_each_write(inst, |lane| code.touches.extend(touch(f, inst, lane, false)));
+            if code.op(inst).category == Some(Category::Tensor)
+                && let Some(spacing) = addend_spacing(arch, &shaped_name(f, inst))
+            {
+                code.addend_spacings.insert(inst, spacing.cycles);
+            }
             if code.op(inst).category == Some(Category::Tensor)
                 && let Some(place) = addend(f, inst)
             {
@@ -351,6 +359,11 @@ impl<'c, 'f> Distances<'c, 'f> {
 
     /// Cycles from the issue of `producer`, which writes `high`, to that of `consumer`, which touches the lane.
     pub fn between(&mut self, producer: Inst, high: bool, consumer: Inst, touch: &Touch) -> u16 {
+        if touch.addend
+            && let Some(&cycles) = self.code.addend_spacings.get(&producer)
+        {
+            return u16::from(cycles);
+        }
         let hazard = if touch.used_as == Use::Overwrite { Hazard::Waw } else { Hazard::Raw };
         let (first, second) = (self.code.classes[index(producer)], self.code.classes[index(consumer)]);
         let class = |class: Option<ClassNumber>| class.map_or(0xffff, |class| u64::from(class.get()));
@@ -377,8 +390,7 @@ impl<'c, 'f> Distances<'c, 'f> {
             known.map_or(unknown(hazard, touch.file), |distance| match hazard {
                 // How close compiled code overwrites results depends on both latencies; a class of its own shows it.
                 Hazard::Waw if distance.observed_min > 1 => distance.observed_min,
-                _ if touch.addend => addend_spacing(code.arch, &shaped_name(code.f, producer))
-                    .map_or(distance.observed_min, |spacing| u16::from(spacing.cycles)),
+                _ if touch.addend => distance.observed_min,
                 // A stall has at most 15 cycles: results that need more are waited for by several instructions, or seldom close.
                 _ => distance.safe.min(distance.observed_min.max(UNKNOWN)),
             })

@@ -4,7 +4,7 @@ use super::outcome::Notes;
 use super::{Control, Job, Order, in_the_way};
 use crate::input::Selection;
 use crate::serial;
-use sassafras_cubin::{Boundary, Code, CodeEdit, Cubin, RewriteOptions};
+use sassafras_cubin::{Boundary, Code, CodeEdit, Cubin, FrameRow, RewriteOptions};
 use sassafras_ir::{Block, Effects, Function, Inst};
 use sassafras_machine::Arch;
 use sassafras_passes::schedule_function;
@@ -13,6 +13,7 @@ use sassafras_sass::program::{Program, Relative, Routine};
 use sassafras_tepid as tepid;
 use sassafras_tepid::cutlass::CutlassPlan;
 use sassafras_tepid::schedule::Settings;
+use std::collections::BTreeMap;
 
 /// What is to become of a section.
 pub struct Planned {
@@ -47,6 +48,7 @@ pub fn plan(cubin: &Cubin<'_>, code: &Code<'_>, selection: &Selection, job: &Job
     let whole = selection.takes_name(code.name);
     let mut edit = CodeEdit::unchanged(code);
     let relative = Relative::new(program.arch());
+    let frames = cubin.frame_rows(code);
     let boundaries = cubin.boundaries(code).map_err(|refusal| in_the_way(&refusal))?;
     for routine in &mut routines {
         if whole || selection.takes_name(&routine.name) {
@@ -58,6 +60,7 @@ pub fn plan(cubin: &Cubin<'_>, code: &Code<'_>, selection: &Selection, job: &Job
                 continue;
             }
             keep_sides(routine, &boundaries);
+            keep_rows(routine, &frames);
             let fields = match job.control {
                 Control::Rebuild => Some(fields(routine, &original, arch)?),
                 Control::Keep | Control::Serial => None,
@@ -188,6 +191,32 @@ fn keep_sides(routine: &mut Routine, boundaries: &[Boundary]) {
         if crossed {
             routine.lifted.function.reorder(block, &old);
         }
+    }
+}
+
+/// Gives blocks their old order back where rows of call-frame data follow an instruction to the other side of another row.
+fn keep_rows(routine: &mut Routine, frames: &[Vec<FrameRow>]) {
+    let f = &routine.lifted.function;
+    let mut places: BTreeMap<u64, (u64, Block)> = BTreeMap::new();
+    let mut new = routine.range.start;
+    for block in f.blocks() {
+        for &inst in f.block_insts(block) {
+            places.insert(routine.offset(inst), (new, block));
+            new += 16;
+        }
+    }
+    let mut kept: Vec<Block> = Vec::new();
+    for rows in frames {
+        let place = |row: &FrameRow| row.behind.and_then(|behind| places.get(&behind));
+        let address = |row: &FrameRow| place(row).map_or(row.address, |(new, _)| new + 16);
+        if !rows.is_sorted_by_key(address) {
+            kept.extend(rows.iter().filter_map(place).map(|&(_, block)| block));
+        }
+    }
+    for block in kept {
+        let mut old = routine.lifted.function.block_insts(block).to_vec();
+        old.sort_unstable();
+        routine.lifted.function.reorder(block, &old);
     }
 }
 
