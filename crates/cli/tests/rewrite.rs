@@ -202,6 +202,35 @@ mod real_tools {
         assert!(moved > 1000, "{moved}");
     }
 
+    /// Orders of every policy, with all control fields computed anew, for each kernel of the corpus: none is left as it came, and
+    /// nvdisasm reads them.
+    #[test]
+    fn no_kernel_of_the_corpus_is_left_as_it_came() {
+        let corpus = std::env::var_os("SASSAFRAS_CORPUS").expect("set by `cargo xtask test`");
+        let nvdisasm = tool("nvdisasm", "13.");
+        let folder = tempfile::tempdir().expect("a folder");
+        let output = folder.path().join("out.cubin");
+        let policies = ["height", "reuse", "early-loads", "steady", "balance", "reverse"];
+        let (mut kernels, mut moved) = (0, 0);
+        let files = std::fs::read_dir(Path::new(&corpus).join("sm_86")).expect("compiled");
+        let mut files: Vec<PathBuf> = files.map(|file| file.expect("readable").path()).collect();
+        files.retain(|file| file.extension().is_some_and(|extension| extension == "cubin"));
+        files.sort();
+        for (file, policy) in files.iter().zip(policies.iter().cycle()) {
+            let name = format!("{} {policy}", file.display());
+            let done = sassafras(&["schedule", "--json", "--strategy", policy, "-o"], &[&output, file]);
+            assert!(done.status.success(), "{name}: {}", String::from_utf8_lossy(&done.stderr));
+            let report: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
+            for kernel in report["kernels"].as_array().expect("kernels") {
+                assert_eq!(kernel["kept"], serde_json::Value::Null, "{name}");
+                moved += kernel["moved"].as_u64().expect("a number");
+                kernels += 1;
+            }
+            succeed(Command::new(&nvdisasm).arg("-c").arg(&output));
+        }
+        assert!(kernels > 30 && moved > 5000, "{kernels} kernels, {moved} instructions moved");
+    }
+
     /// Changes one bit in every few bytes of a rewritten cubin with calls, lines and call frames: all are noticed, but for
     /// control fields.
     #[test]
