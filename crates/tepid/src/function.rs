@@ -2,7 +2,7 @@
 //!
 //! Blocks are gone through in the order that control reaches them. What a block leaves under way (loads, mostly) is handed to those
 //! behind it, so that they are judged by the time at which their operands really come; a block is done again when a neighbour
-//! behind it in that order has changed what it leaves. In a function with loops only these matter, and loops in loops count more.
+//! behind it in that order got another one. In a function with loops only these matter, and loops in loops count more.
 //!
 //! Cost: every block at most twice. Source: the ptxas-scheduling document (the optimiser over all blocks that follows the one for
 //! single blocks).
@@ -32,6 +32,8 @@ pub struct Plan {
 /// How often a loop is taken to go round, and how deep that is counted.
 const TRIPS: u64 = 10;
 const DEEPEST: u32 = 4;
+/// Shorter blocks are left alone.
+const SMALL: usize = 4;
 /// How often a block is scheduled at most.
 const VISITS: u8 = 2;
 
@@ -145,16 +147,23 @@ impl Whole<'_, '_> {
         entry
     }
 
-    /// Schedules a block. Returns whether it leaves something else under way than before.
+    /// Schedules a block. Returns whether it has another order and leaves something else under way than before.
     fn block(&mut self, block: Block) -> bool {
         let insts = self.code.f.block_insts(block);
+        if insts.len() < SMALL {
+            // Nothing can move, and what it takes is issuing it.
+            let done = &mut self.done[index_of(block.as_u32())];
+            done.before = (insts.len() * self.settings.warps) as u32;
+            done.visits = VISITS;
+            return false;
+        }
         // The block that makes up most of a loop is taken for all of it.
         let around = self.loops.innermost(block).map_or(0, |id| self.sizes[index_of(id.as_u32())]);
         let is_loop = 2 * insts.len() > around && around > 0;
         let body = Body::among(self.code, &self.model, block, is_loop, self.place(block), &self.entry(block));
         let mut pipeline = Pipeline::new(&body, self.settings.warps);
         let before = pipeline.cycles(&body.original());
-        let fixed = insts.len() < 4 || self.code.has_group(insts) || self.settings.level == 0;
+        let fixed = self.code.has_group(insts) || self.settings.level == 0;
         let choice = if fixed {
             None
         } else {
@@ -169,7 +178,7 @@ impl Whole<'_, '_> {
             None => pipeline.alone(&body.original()).leaves,
         };
         let done = &mut self.done[index_of(block.as_u32())];
-        let changed = done.leaves != leaves;
+        let changed = choice.is_some() && done.leaves != leaves;
         *done = Done { visits: done.visits + 1, before, choice, leaves };
         changed
     }
