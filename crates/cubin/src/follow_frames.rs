@@ -28,12 +28,36 @@ pub(crate) fn follow(cubin: &Cubin, plans: &[Planned], data: &mut [u8]) -> Resul
     };
     let old = cubin.section_bytes(section);
     let refuse = |(at, problem)| Refusal::new(SECTION, Reason::Frames { at, problem });
+    for description in descriptions(cubin, index, old).map_err(refuse)? {
+        let mut plans = plans.iter();
+        let Some(plan) = plans.find(|plan| Some(plan.code.section) == description.section) else {
+            continue;
+        };
+        cubin.refuse_overlap(index, Some(plan.code))?;
+        let target = &mut data[section.file_range.clone()];
+        describe(old, &description, &plan.moves, target).map_err(|problem| refuse(problem).of(plan.code))?;
+    }
+    Ok(())
+}
+
+/// A description that a relocation ties to code.
+struct Description {
+    /// Position of the common entry before it.
+    common: Option<usize>,
+    program: Range<usize>,
+    /// The code's section, and where in it the code starts.
+    section: Option<usize>,
+    base: u64,
+}
+
+fn descriptions(cubin: &Cubin, index: usize, old: &[u8]) -> Result<Vec<Description>, Problem> {
     let relocations: Vec<_> = (cubin.relocations().iter())
         .filter(|table| table.target == index)
         .flat_map(|table| &table.entries)
         .collect();
     let mut common = None;
-    for entry in entries(old).map_err(refuse)? {
+    let mut found = Vec::new();
+    for entry in entries(old)? {
         let (location_at, program) = match entry {
             Entry::Common(at) => {
                 common = Some(at);
@@ -45,21 +69,13 @@ pub(crate) fn follow(cubin: &Cubin, plans: &[Planned], data: &mut [u8]) -> Resul
             continue;
         };
         let Some(symbol) = cubin.symbols().get(relocation.symbol as usize) else {
-            return Err(refuse((location_at, "a relocation without a symbol")));
+            return Err((location_at, "a relocation without a symbol"));
         };
-        let mut plans = plans.iter();
-        let Some(plan) = plans.find(|plan| Some(plan.code.section) == symbol.section) else {
-            continue;
-        };
-        cubin.refuse_overlap(index, Some(plan.code))?;
         let stored = Cursor::new(old, location_at).u64().unwrap_or_default();
-        let addend = relocation.addend.unwrap_or(stored as i64);
-        let base = symbol.value.wrapping_add_signed(addend);
-        let target = &mut data[section.file_range.clone()];
-        describe(old, common, program, base, &plan.moves, target)
-            .map_err(|problem| refuse(problem).of(plan.code))?;
+        let base = symbol.value.wrapping_add_signed(relocation.addend.unwrap_or(stored as i64));
+        found.push(Description { common, program, section: symbol.section, base });
     }
-    Ok(())
+    Ok(found)
 }
 
 /// A row of a call-frame description.
@@ -79,55 +95,35 @@ impl Cubin<'_> {
             return Vec::new();
         };
         let old = self.section_bytes(section);
-        let mut common = None;
-        let mut all = Vec::new();
-        for entry in entries(old).unwrap_or_default() {
-            let (location_at, program) = match entry {
-                Entry::Common(at) => {
-                    common = common_of(old, at).ok();
-                    continue;
-                }
-                Entry::Description { location_at, program } => (location_at, program),
+        let found = descriptions(self, index, old).unwrap_or_default();
+        let own = found.iter().filter(|description| description.section == Some(code.section));
+        own.map(|description| {
+            let rows = description.rows(old).map(|(_, rows)| rows).unwrap_or_default();
+            let row = |row: Row| {
+                let address = description.base.wrapping_add(row.address);
+                FrameRow { address, behind: address.checked_sub(SLOT).filter(|_| row.effective) }
             };
-            let tables = self.relocations().iter().filter(|table| table.target == index);
-            let relocation = tables.flat_map(|table| &table.entries).find(|r| r.offset == location_at as u64);
-            let symbol = relocation.and_then(|r| self.symbols().get(r.symbol as usize));
-            let (Some(relocation), Some(symbol), Some(common)) = (relocation, symbol, &common) else {
-                continue;
-            };
-            if symbol.section != Some(code.section) {
-                continue;
-            }
-            let stored = Cursor::new(old, location_at).u64().unwrap_or_default();
-            let base = symbol.value.wrapping_add_signed(relocation.addend.unwrap_or(stored as i64));
-            let found = rows(old, program, common).unwrap_or_default();
-            all.push(
-                found
-                    .iter()
-                    .map(|row| {
-                        let address = base.wrapping_add(row.address);
-                        FrameRow { address, behind: address.checked_sub(SLOT).filter(|_| row.effective) }
-                    })
-                    .collect(),
-            );
-        }
-        all
+            rows.into_iter().map(row).collect()
+        })
+        .collect()
     }
 }
 
-/// Moves the rows of one description, whose code starts at `base`.
-fn describe(
-    old: &[u8],
-    common: Option<usize>,
-    program: Range<usize>,
-    base: u64,
-    moves: &Moves,
-    new: &mut [u8],
-) -> Result<(), Problem> {
-    let common = common.ok_or((program.start, "no common entry before it"))?;
-    let common = common_of(old, common)?;
+impl Description {
+    fn rows(&self, old: &[u8]) -> Result<(Common, Vec<Row>), Problem> {
+        let common = self.common.ok_or((self.program.start, "no common entry before it"))?;
+        let common = common_of(old, common)?;
+        let rows = rows(old, self.program.clone(), &common)?;
+        Ok((common, rows))
+    }
+}
+
+/// Moves the rows of one description.
+fn describe(old: &[u8], description: &Description, moves: &Moves, new: &mut [u8]) -> Result<(), Problem> {
+    let (common, rows) = description.rows(old)?;
+    let base = description.base;
     let mut previous = 0;
-    for row in rows(old, program, &common)? {
+    for row in rows {
         let before = base.wrapping_add(row.address).checked_sub(SLOT);
         let address = match before {
             Some(before) if row.effective => moves

@@ -156,11 +156,7 @@ fn fields(
         return Ok(fields);
     }
     let f = &mut routine.lifted.function;
-    for block in f.blocks().collect::<Vec<_>>() {
-        let mut old = f.block_insts(block).to_vec();
-        old.sort_unstable();
-        f.reorder(block, &old);
-    }
+    f.blocks().collect::<Vec<_>>().into_iter().for_each(|block| restore(f, block));
     tepid::rebuild(&tepid::Code::new(f, &routine.lifted.sources, arch), original)
         .map_err(|error| error.to_string())
 }
@@ -213,11 +209,14 @@ fn keep_rows(routine: &mut Routine, frames: &[Vec<FrameRow>]) {
             kept.extend(rows.iter().filter_map(place).map(|&(_, block)| block));
         }
     }
-    for block in kept {
-        let mut old = routine.lifted.function.block_insts(block).to_vec();
-        old.sort_unstable();
-        routine.lifted.function.reorder(block, &old);
-    }
+    kept.into_iter().for_each(|block| restore(&mut routine.lifted.function, block));
+}
+
+/// Gives a block its old order back: instructions are numbered in the order that they came in.
+fn restore(f: &mut Function, block: Block) {
+    let mut old = f.block_insts(block).to_vec();
+    old.sort_unstable();
+    f.reorder(block, &old);
 }
 
 /// Puts the new order of a routine into the edit of its section. Distances in words follow.
