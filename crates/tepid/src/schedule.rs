@@ -18,6 +18,8 @@ const LOADS: usize = 25;
 /// Paths that differ by less than this count as equally long where something else matters more.
 const WINDOW: i64 = 64;
 const OTHER_WINDOWS: [i64; 2] = [16, 256];
+/// A load that is not at least so many instructions earlier hides nothing.
+const WORTH_MOVING: usize = 8;
 /// Beyond this level nothing is searched longer.
 const DEEPEST_LEVEL: u32 = 5;
 /// Thousandths that early loads may cost by the model in code that is no loop by itself. On an H200 those of the suite that cost up to
@@ -165,6 +167,12 @@ fn choose_for_once(body: &Body, pipeline: &mut Pipeline<'_>, before: u32) -> Opt
         return None;
     }
     let (by, order) = by_policy(body, Policy::EarlyLoads);
+    let earlier = |(place, node): (usize, &Node)| {
+        body.nodes[node.index()].is_load && node.index() >= place + WORTH_MOVING
+    };
+    if !order.iter().enumerate().any(earlier) {
+        return None;
+    }
     let after = pipeline.cycles(&order);
     let cheap = u64::from(after) * 1000 <= u64::from(before) * (1000 + EARLY_MARGIN);
     cheap.then_some((after, by, order))
