@@ -63,7 +63,7 @@ pub enum Policy {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { warps: 4, margin: 10, evaluations: 16, policy: None, level: 1 }
+        Settings { warps: 4, margin: 10, evaluations: 32, policy: None, level: 1 }
     }
 }
 
