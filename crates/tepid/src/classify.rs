@@ -7,7 +7,8 @@
 //! * the *tepid ratio*, the one to aim at when both are spread over the block: cycles of arithmetic per cycle of transfer;
 //! * the *wait ratio*, how well an order hides transfers: cycles of arithmetic per cycle that a warp by itself waits for them.
 //!
-//! In an epilogue transfers are stores, otherwise loads and copies.
+//! In an epilogue only stores count as transfers: they are what its arithmetic is for. Both ratios are figures so far; the policy
+//! `balance` spreads transfers over arithmetic by the same cycles.
 //!
 //! Cost: linear. Source: the ptxas-scheduling document (main loop, math-to-DMA ratio balancing), which names the classes and the
 //! ratios and prints no thresholds: those here are ours.
@@ -93,6 +94,7 @@ pub fn kind(code: &Code<'_>, inst: Inst) -> (Kind, u32) {
     let kind = match op.category {
         Some(Category::Tensor | Category::WarpgroupMma) => Kind::Mac,
         _ if is_mac(name) => Kind::Mac,
+        Some(Category::Control | Category::Barrier) => Kind::Other,
         _ if op.dispatch.busy[Pipe::Memory as usize] > 0 => Kind::Transfer,
         _ if busy > 0 => Kind::Math,
         _ => Kind::Other,
@@ -104,6 +106,10 @@ pub fn kind(code: &Code<'_>, inst: Inst) -> (Kind, u32) {
 fn is_mac(opcode: &str) -> bool {
     let base = opcode.split('.').next().unwrap_or(opcode);
     matches!(base, "FFMA" | "FFMA2" | "DFMA" | "HFMA2" | "IDP") || base == "IMAD" && !opcode.contains("MOV")
+}
+
+fn stores(code: &Code<'_>, inst: Inst) -> bool {
+    code.f.accesses(inst).any(|(_, write)| write)
 }
 
 impl Profile {
@@ -120,6 +126,7 @@ impl Profile {
                     profile.math_cycles += cycles;
                 }
                 Kind::Math => profile.math_cycles += cycles,
+                Kind::Transfer if place == Place::Behind && !stores(code, inst) => {}
                 Kind::Transfer => profile.transfer_cycles += cycles,
                 Kind::Other => {}
             }
