@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
 
-POLICIES = ["tepid", "height", "reuse", "early-loads", "steady", "balance", "reverse"]
+POLICIES = ["tepid", "height", "reuse", "paced", "early-loads", "store-lines", "steady", "balance", "reverse"]
+SMS = 132  # multiprocessors of an H200
+FEW = 8  # so many blocks or fewer per multiprocessor say how many warps there are
 
 
 def recipes(shuffles: int) -> dict[str, list[str]]:
@@ -31,11 +34,21 @@ def recipes(shuffles: int) -> dict[str, list[str]]:
     return made
 
 
-def estimate(report: dict, entry: str) -> int | None:
-    """The cycles of the model for the kernel as it is now."""
-    for kernel in report["kernels"]:
+def launch_option(chosen: dict) -> str:
+    """What is known about a launch, for `--launch`."""
+    threads, blocks = (math.prod(chosen[key]) for key in ("block", "grid"))
+    option = f"block={threads},smem={chosen.get('shared', 0)}"
+    per_sm = -(-blocks // SMS)
+    return option + (f",blocks-per-sm={per_sm}" if per_sm <= FEW else "")
+
+
+def estimate(sassafras: Path, cubin: Path, entry: str, launch: str) -> int | None:
+    """The cycles of the model for the kernel as it stands in a cubin."""
+    command = [sassafras, "schedule", cubin, "--strategy", "original", "--control", "rebuild", "--launch", launch, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    for kernel in json.loads(done.stdout)["kernels"]:
         if kernel["name"] == entry and kernel["kept"] is None and kernel["cycles"]:
-            return kernel["cycles"]["after"]
+            return kernel["cycles"]["before"]
     return None
 
 
@@ -45,20 +58,23 @@ def make(options: argparse.Namespace) -> None:
         kernel = manifest["kernels"][name]
         folder = options.out / name
         folder.mkdir(parents=True, exist_ok=True)
-        estimates: dict[str, int] = {}
+        launches = {n: l["sets"][0] for n, l in manifest["launches"].items() if l["kernel"] == name}
+        estimates: dict[str, dict[str, int]] = {}
         files: dict[bytes, str] = {}
         for variant, arguments in recipes(options.shuffles).items():
             cubin = folder / f"{variant}.cubin"
-            command = [options.sassafras, "schedule", options.suite / kernel["cubin"], *arguments, "--json", "-o", cubin]
+            command = [options.sassafras, "schedule", options.suite / kernel["cubin"], *arguments, "-o", cubin]
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode != 0:
                 sys.exit(f"{name}, {variant}: {done.stderr.strip()}")
-            cycles = estimate(json.loads(done.stdout), kernel["entry"])
             data = cubin.read_bytes()
             # The same code twice would count twice.
-            if cycles is None or data in files:
+            if data in files:
                 cubin.unlink()
                 continue
+            cycles = {n: estimate(options.sassafras, cubin, kernel["entry"], launch_option(s)) for n, s in launches.items()}
+            if None in cycles.values():
+                sys.exit(f"{name}, {variant}: the model says nothing")
             files[data] = variant
             estimates[variant] = cycles
         (folder / "estimates.json").write_text(json.dumps(estimates, indent=1))
@@ -103,12 +119,12 @@ def rank(options: argparse.Namespace) -> None:
         names = sorted(timed, key=timed.__getitem__)
         if len(names) < 2:
             sys.exit(f"{launch}: {len(names)} variants were timed, nothing to rank")
-        correlation = spearman([estimates[name] for name in names], [timed[name] for name in names])
-        wrong = sum(not entry["identical"] for entry in entries)
+        correlation = spearman([estimates[name][launch] for name in names], [timed[name] for name in names])
+        wrong = sum(not entry.get("identical", True) for entry in entries)
         card[launch] = {"variants": len(names), "wrong": wrong, "spearman": correlation}
         print(f"{launch}: {len(names)} variants, {wrong} wrong, rank correlation {correlation:.3f}")
         for name in names:
-            print(f"  {name:16} {estimates[name]:>12} cycles  {timed[name]:.4f} of the original's time")
+            print(f"  {name:16} {estimates[name][launch]:>12} cycles  {timed[name]:.4f} of the original's time")
     if options.json:
         options.json.write_text(json.dumps(card, indent=1))
 

@@ -1,5 +1,7 @@
 //! Nodes and edges, with adjacency both ways.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::ops::Range;
 
 /// A node: an instruction by its position in the region, or a join.
@@ -178,6 +180,58 @@ impl Graph {
             degrees.1[edge.to.index()] += 1;
         }
         Graph::assemble(self.insts, self.topological.clone(), edges, degrees, self.regions.clone())
+    }
+
+    /// The same graph with more orders between nodes, which may go against the program's; none if that cannot be.
+    #[must_use]
+    pub fn with_orders(&self, orders: &[(Node, Node)]) -> Option<Graph> {
+        let mut edges = self.edges.clone();
+        edges.extend(orders.iter().map(|&(from, to)| Edge {
+            from,
+            to,
+            latency: 0,
+            kind: EdgeKind::Order,
+            distance: 0,
+            from_end: End::NONE,
+            to_end: End::NONE,
+        }));
+        let mut degrees = (vec![0; self.node_count()], vec![0; self.node_count()]);
+        for edge in &edges {
+            degrees.0[edge.from.index()] += 1;
+            degrees.1[edge.to.index()] += 1;
+        }
+        let mut graph =
+            Graph::assemble(self.insts, self.topological.clone(), edges, degrees, self.regions.clone());
+        graph.topological = graph.sorted()?;
+        Some(graph)
+    }
+
+    /// Every node after all its predecessors, otherwise in the order that they have now; none if there is no such order.
+    fn sorted(&self) -> Option<Vec<Node>> {
+        let mut place = vec![0u32; self.node_count()];
+        for (at, node) in (0..).zip(&self.topological) {
+            place[node.index()] = at;
+        }
+        let mut missing: Vec<usize> =
+            (0..self.node_count() as u32).map(|node| self.preds_here(Node(node)).count()).collect();
+        let mut ready: BinaryHeap<Reverse<u32>> = self
+            .topological
+            .iter()
+            .filter(|node| missing[node.index()] == 0)
+            .map(|node| Reverse(place[node.index()]))
+            .collect();
+        let mut sorted = Vec::with_capacity(self.node_count());
+        while let Some(Reverse(at)) = ready.pop() {
+            let node = self.topological[at as usize];
+            sorted.push(node);
+            for edge in self.succs_here(node) {
+                missing[edge.to.index()] -= 1;
+                if missing[edge.to.index()] == 0 {
+                    ready.push(Reverse(place[edge.to.index()]));
+                }
+            }
+        }
+        (sorted.len() == self.node_count()).then_some(sorted)
     }
 
     /// How many instructions the region has; they are the nodes from 0 on.

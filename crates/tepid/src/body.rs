@@ -3,11 +3,12 @@
 use crate::classify::{Kind, Place, Profile, kind};
 use crate::code::{Code, Sources};
 use crate::latency::Mined;
+use crate::lines::StoreLines;
 use crate::reuse::Kept;
 use rustc_hash::FxHashMap;
 use sassafras_deps::paths::Paths;
 use sassafras_deps::{BuildOptions, Graph, Node, build};
-use sassafras_ir::{Block, Function, Inst, MemAccess, RegClass, Space};
+use sassafras_ir::{Block, Inst, MemAccess, RegClass, Space};
 use sassafras_list::{Demand, Resources, Unit};
 use sassafras_machine::dispatch::Pipe;
 use sassafras_machine::multiprocessor::Multiprocessor;
@@ -35,8 +36,8 @@ pub struct Body {
     pub profile: Profile,
     /// What it runs on.
     pub sm: &'static Multiprocessor,
-    /// How many groups of neighbouring accesses there are.
-    pub lines: usize,
+    /// Its global stores by line.
+    pub lines: StoreLines,
     /// Whether the block is a loop of its own.
     pub is_loop: bool,
 }
@@ -50,8 +51,6 @@ pub struct NodeFacts {
     pub sources: Sources,
     /// General registers read at issue, in even and odd banks.
     pub banks: [u8; 2],
-    /// Global accesses of one group touch neighbouring bytes.
-    pub line: Option<u16>,
     /// A load from global memory.
     pub is_load: bool,
     /// General registers written: none of them is at hand any more.
@@ -64,9 +63,25 @@ pub struct NodeFacts {
     pub late: (u16, SmallVec<[u16; 4]>),
 }
 
+/// What is around a block.
+pub struct Around<'f> {
+    /// Whether it is a loop of its own.
+    pub is_loop: bool,
+    /// Where it stands.
+    pub place: Place,
+    /// What is under way where it starts.
+    pub entry: Entry,
+    /// The blocks that may follow it.
+    pub following: Vec<&'f [Inst]>,
+    /// Whether stores of a line are to stand together.
+    pub together: bool,
+}
+
 /// Results under way where a block starts: cycles until they are there, by lane.
 pub type Entry = FxHashMap<u16, u32>;
 
+/// Narrow accesses that the widest one takes as long as.
+const WIDEST: u32 = 3;
 /// How often a path may go around a loop before it is cut off.
 const AROUND: usize = 4;
 
@@ -74,31 +89,29 @@ impl Body {
     /// Prepares a block by itself.
     pub fn new(code: &Code<'_>, model: &Mined<'_, '_>, block: Block, is_loop: bool) -> Body {
         let place = if is_loop { Place::Loop } else { Place::Apart };
-        Body::among(code, model, block, is_loop, place, &Entry::default())
+        let around =
+            Around { is_loop, place, entry: Entry::default(), following: Vec::new(), together: true };
+        Body::among(code, model, block, &around)
     }
 
     /// Prepares a block among others.
-    pub fn among(
-        code: &Code<'_>,
-        model: &Mined<'_, '_>,
-        block: Block,
-        is_loop: bool,
-        place: Place,
-        entry: &Entry,
-    ) -> Body {
+    pub fn among(code: &Code<'_>, model: &Mined<'_, '_>, block: Block, around: &Around<'_>) -> Body {
         let f = code.f;
+        let is_loop = around.is_loop;
         let insts = f.block_insts(block).to_vec();
-        let graph = build(f, &insts, model, BuildOptions { carried: is_loop });
-        let paths = Paths::new(&graph);
+        let mut graph = build(f, &insts, model, BuildOptions { carried: is_loop });
         let sm = Multiprocessor::of(code.arch);
-        let lines = lines(f, &insts, sm.line);
-        let nodes: Vec<NodeFacts> =
-            insts.iter().zip(lines).map(|(&inst, line)| NodeFacts::new(code, inst, line)).collect();
+        let lines = StoreLines::new(f, &insts, &around.following, sm.line);
+        let orders = if around.together { lines.orders(&graph) } else { Vec::new() };
+        if !orders.is_empty() {
+            graph = graph.with_orders(&orders).unwrap_or(graph);
+        }
+        let paths = Paths::new(&graph);
+        let nodes: Vec<NodeFacts> = insts.iter().map(|&inst| NodeFacts::new(code, inst)).collect();
         let resources = resources(&nodes);
-        let lines = nodes.iter().filter_map(|node| node.line).max().map_or(0, |last| usize::from(last) + 1);
         let steady = steady(&graph, &paths, &nodes, is_loop);
-        let entry = enter(code, &insts, entry);
-        let profile = Profile::new(code, &insts, place);
+        let entry = enter(code, &insts, &around.entry);
+        let profile = Profile::new(code, &insts, around.place);
         Body { block, insts, graph, paths, resources, nodes, steady, entry, profile, sm, lines, is_loop }
     }
 
@@ -128,12 +141,18 @@ impl Body {
 }
 
 impl NodeFacts {
-    fn new(code: &Code<'_>, inst: Inst, line: Option<u16>) -> NodeFacts {
+    /// Cycles of the pipe that it keeps longest, wide accesses counted as several; one for an instruction without.
+    pub fn cycles_of_pipe(&self) -> u16 {
+        self.pipes.iter().map(|&(_, cycles)| cycles).max().unwrap_or(0).max(1)
+    }
+
+    fn new(code: &Code<'_>, inst: Inst) -> NodeFacts {
         let f = code.f;
         let op = code.op(inst);
-        // Wide accesses keep the memory pipe for as many cycles as narrow ones of the same bytes.
+        // Wide accesses keep the memory pipe for longer, those of 16 bytes for as long as three narrow ones: with that, and not
+        // with four, the model ranks 160 orders of sgemm128 as an H200 does.
         let width = f.accesses(inst).filter_map(|(access, _)| access.width).max().unwrap_or(4);
-        let factor = |pipe| if pipe == Pipe::Memory { width.div_ceil(4).clamp(1, 4) as u16 } else { 1 };
+        let factor = |pipe| if pipe == Pipe::Memory { width.div_ceil(4).clamp(1, WIDEST) as u16 } else { 1 };
         let sources = if op.decoupled { Sources::default() } else { code.sources(inst) };
         let mut banks = [0; 2];
         for span in sources.iter().flatten() {
@@ -152,7 +171,6 @@ impl NodeFacts {
                 .collect(),
             sources,
             banks,
-            line,
             is_load: f.accesses(inst).any(|(access, write)| !write && is_global(access))
                 && !f.defs(inst).is_empty(),
             writes: general.collect(),
@@ -216,36 +234,6 @@ fn enter(code: &Code<'_>, insts: &[Inst], entry: &Entry) -> Vec<u32> {
 
 fn is_global(access: &MemAccess) -> bool {
     matches!(access.space, Space::Global | Space::Generic)
-}
-
-/// Groups of global accesses of one direction through one address register with one value, whose bytes lie close together.
-fn lines(f: &Function, insts: &[Inst], line: u32) -> Vec<Option<u16>> {
-    let mut versions: FxHashMap<u32, u32> = FxHashMap::default();
-    let mut groups: FxHashMap<(bool, u32, u32), Vec<(i64, usize)>> = FxHashMap::default();
-    for (at, &inst) in insts.iter().enumerate() {
-        for (access, write) in f.accesses(inst).filter(|(access, _)| is_global(access)) {
-            if let Some(base) = access.base {
-                let lane = base.first().bits();
-                let version = versions.get(&lane).copied().unwrap_or(0);
-                groups.entry((write, lane, version)).or_default().push((access.offset, at));
-            }
-        }
-        f.for_each_write(inst, |lane| *versions.entry(lane.lane.bits()).or_default() += 1);
-    }
-    let mut lines = vec![None; insts.len()];
-    let mut groups: Vec<_> = groups.into_iter().collect();
-    groups.sort_unstable_by_key(|&(key, _)| key);
-    let mut number = 0;
-    for (_, mut accesses) in groups {
-        accesses.sort_unstable();
-        for run in accesses.chunk_by(|a, b| b.0 - a.0 < i64::from(line)) {
-            if run.len() > 1 {
-                run.iter().for_each(|&(_, at)| lines[at] = Some(number));
-                number += 1;
-            }
-        }
-    }
-    lines
 }
 
 fn resources(nodes: &[NodeFacts]) -> Resources {

@@ -14,9 +14,14 @@
 //! ratios and prints no thresholds: those here are ours.
 
 use crate::code::Code;
-use sassafras_ir::Inst;
+use sassafras_ir::{Inst, Space};
 use sassafras_machine::Category;
 use sassafras_machine::dispatch::Pipe;
+
+/// A block works in shared memory when it accesses that once in so many instructions.
+const SHARED: u32 = 32;
+/// And not less often than this in all.
+const FEW: u32 = 8;
 
 /// The class of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
@@ -69,6 +74,12 @@ pub struct Profile {
     pub math_cycles: u32,
     /// Cycles of the memory pipe.
     pub transfer_cycles: u32,
+    /// Accesses to shared memory.
+    pub shared: u32,
+    /// Accesses to global memory.
+    pub global: u32,
+    /// Instructions.
+    pub length: u32,
     /// The class that follows.
     pub class: Class,
 }
@@ -115,9 +126,24 @@ fn stores(code: &Code<'_>, inst: Inst) -> bool {
 impl Profile {
     /// Looks at the instructions of a block.
     pub fn new(code: &Code<'_>, insts: &[Inst], place: Place) -> Profile {
-        let mut profile =
-            Profile { macs: 0, mac_cycles: 0, math_cycles: 0, transfer_cycles: 0, class: Class::Straight };
+        let mut profile = Profile {
+            macs: 0,
+            mac_cycles: 0,
+            math_cycles: 0,
+            transfer_cycles: 0,
+            shared: 0,
+            global: 0,
+            length: insts.len() as u32,
+            class: Class::Straight,
+        };
         for &inst in insts {
+            for (access, _) in code.f.accesses(inst) {
+                match access.space {
+                    Space::Shared => profile.shared += 1,
+                    Space::Global | Space::Generic => profile.global += 1,
+                    _ => {}
+                }
+            }
             let (kind, cycles) = kind(code, inst);
             match kind {
                 Kind::Mac => {
@@ -139,6 +165,11 @@ impl Profile {
             Place::Loop => Class::Math,
         };
         profile
+    }
+
+    /// Whether the block works in shared memory: that is accessed often, and more than twice as often as global memory.
+    pub const fn works_in_shared(&self) -> bool {
+        self.shared >= FEW && self.shared * SHARED >= self.length && self.shared > 2 * self.global
     }
 
     /// Cycles of arithmetic per cycle of transfer; none where nothing is transferred.

@@ -387,9 +387,18 @@ impl<'c, 'f> Distances<'c, 'f> {
                 slot: touch.slot,
             };
             let known = code.table.and_then(|table| table.distance(&query));
+            // Who could read a result by now may overwrite it: compiled code does both in one instruction.
+            let read = |slot| {
+                let slot = (slot, touch.slot.1);
+                let query = PairQuery { hazard: Hazard::Raw, used_as: Use::Operand, slot, ..query };
+                code.table.and_then(|table| table.distance(&query)).map(|distance| distance.safe)
+            };
+            let fixed = touch.file == File::General && !code.op(consumer).decoupled;
+            let readable = || (1..=3).map(read).max().flatten().filter(|_| fixed);
             known.map_or(unknown(hazard, touch.file), |distance| match hazard {
                 // How close compiled code overwrites results depends on both latencies; a class of its own shows it.
                 Hazard::Waw if distance.observed_min > 1 => distance.observed_min,
+                Hazard::Waw => distance.safe.min(readable().unwrap_or(UNKNOWN)).min(UNKNOWN),
                 _ if touch.addend => distance.observed_min,
                 // A stall has at most 15 cycles: results that need more are waited for by several instructions, or seldom close.
                 _ => distance.safe.min(distance.observed_min.max(UNKNOWN)),

@@ -7,6 +7,7 @@ use crate::boards;
 use crate::code::Code;
 use crate::fields::{self, Unsolvable};
 use crate::original::{Fields, Original};
+use crate::streams::Streams;
 use crate::{reuse, yields};
 use fixedbitset::FixedBitSet;
 use sassafras_ir::cfg::Cfg;
@@ -23,9 +24,10 @@ pub fn rebuild(code: &Code<'_>, original: &Original) -> Result<Vec<Fields>, Unso
         let asked = reads.count_ones(..);
         let mut fields = fields::assign(code, original, &cfg, &boards, &mut reads)?;
         if reads.count_ones(..) == asked {
+            let streams = Streams::new(code, &cfg);
             for block in code.f.blocks() {
                 let insts = code.f.block_insts(block);
-                yields::assign(code, insts, &mut fields);
+                yields::assign(code, insts, streams.is_stream(block), &mut fields);
                 reuse::assign(code, insts, &mut fields);
             }
             return Ok(fields);

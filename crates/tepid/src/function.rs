@@ -7,18 +7,20 @@
 //! Cost: every block at most twice. Source: the ptxas-scheduling document (the optimiser over all blocks that follows the one for
 //! single blocks).
 
-use crate::body::{Body, Entry};
+use crate::body::{Around, Body, Entry};
 use crate::classify::Place;
 use crate::code::Code;
 use crate::cutlass::CutlassPlan;
 use crate::latency::Mined;
 use crate::pipeline::Pipeline;
-use crate::schedule::{Choice, Settings, choose_order, run};
+use crate::policies::Given;
+use crate::schedule::{Choice, Settings, choose_order, run, stays};
+use crate::streams::Streams;
 use fixedbitset::FixedBitSet;
-use sassafras_ir::Block;
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::dominators::Dominators;
 use sassafras_ir::loops::Loops;
+use sassafras_ir::{Block, Inst};
 
 /// What is to be done with a function.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +29,8 @@ pub struct Plan {
     pub choices: Vec<Choice>,
     /// Cycles of the model for what matters, loops in loops counted more often: as it came, and as it is to be.
     pub cycles: (u64, u64),
+    /// Its streams, which give their turns away too soon; empty where nothing is to be done.
+    pub streams: Streams,
 }
 
 /// How often a loop is taken to go round, and how deep that is counted.
@@ -60,12 +64,22 @@ pub fn choose_with(code: &Code<'_>, settings: &Settings, cutlass: Option<&Cutlas
         cutlass,
         model: Mined::new(code),
         cfg: &cfg,
+        streams: Streams::of_loops(code, &loops),
         loops: &loops,
         sizes,
         done: (0..f.block_count()).map(|_| Done::default()).collect(),
     };
     whole.run();
     whole.plan()
+}
+
+/// A block in an order from outside, as far as dependences allow: positions in the order that came.
+pub fn given(code: &Code<'_>, block: Block, order: &[u32]) -> Vec<Inst> {
+    let (place, entry) = (Place::Apart, Entry::default());
+    let around = Around { is_loop: false, place, entry, following: Vec::new(), together: false };
+    let body = Body::among(code, &Mined::new(code), block, &around);
+    let (_, nodes) = run(&body, &mut Given::new(order));
+    nodes.iter().map(|node| body.insts[node.index()]).collect()
 }
 
 struct Whole<'a, 'f> {
@@ -75,6 +89,7 @@ struct Whole<'a, 'f> {
     model: Mined<'a, 'f>,
     cfg: &'a Cfg,
     loops: &'a Loops,
+    streams: Streams,
     /// By loop: instructions of blocks whose innermost loop it is.
     sizes: Vec<usize>,
     done: Vec<Done>,
@@ -85,6 +100,8 @@ struct Whole<'a, 'f> {
 struct Done {
     visits: u8,
     before: u32,
+    /// How often the warps that it was modelled for make up all.
+    scale: u32,
     choice: Option<Choice>,
     leaves: Entry,
 }
@@ -160,16 +177,28 @@ impl Whole<'_, '_> {
         // The block that makes up most of a loop is taken for all of it.
         let around = self.loops.innermost(block).map_or(0, |id| self.sizes[index_of(id.as_u32())]);
         let is_loop = 2 * insts.len() > around && around > 0;
-        let body = Body::among(self.code, &self.model, block, is_loop, self.place(block), &self.entry(block));
-        let mut pipeline = Pipeline::new(&body, self.settings.warps);
-        let before = pipeline.cycles(&body.original());
+        let around = Around {
+            is_loop,
+            place: self.place(block),
+            entry: self.entry(block),
+            following: self.cfg.succs(block).iter().map(|&succ| self.code.f.block_insts(succ)).collect(),
+            together: true,
+        };
+        let body = Body::among(self.code, &self.model, block, &around);
+        // What a closed loop needs shows with few warps; what is good for those is good for more.
+        let closed = is_loop && self.streams.is_closed(block);
+        let settings = if closed { self.settings.closed() } else { *self.settings };
+        let mut pipeline = Pipeline::new(&body, settings.warps);
+        let original = body.original();
+        let stays = self.settings.level > 0 && stays(&body, &settings);
+        let before = if stays { pipeline.cycles_roughly(&original) } else { pipeline.cycles(&original) };
         let fixed = self.code.has_group(insts) || self.settings.level == 0;
-        let choice = if fixed {
+        let choice = if fixed || stays {
             None
         } else {
             let interleaved = self.cutlass.and_then(|plan| plan.policy(self.code, &body));
             let more = interleaved.map(|mut policy| run(&body, &mut policy));
-            choose_order(&body, &mut pipeline, before, self.settings, more)
+            choose_order(&body, &mut pipeline, before, &settings, more)
         };
         let followed = self.cfg.succs(block).iter().any(|&succ| succ != block && self.matters(succ));
         let leaves = match &choice {
@@ -179,19 +208,22 @@ impl Whole<'_, '_> {
         };
         let done = &mut self.done[index_of(block.as_u32())];
         let changed = choice.is_some() && done.leaves != leaves;
-        *done = Done { visits: done.visits + 1, before, choice, leaves };
+        let scale = self.settings.warps.div_ceil(settings.warps) as u32;
+        *done = Done { visits: done.visits + 1, before, scale, choice, leaves };
         changed
     }
 
     fn plan(mut self) -> Plan {
-        let mut plan = Plan::default();
+        let wanted = self.settings.policy.is_none() && self.settings.level > 0;
+        let streams = if wanted { std::mem::take(&mut self.streams) } else { Streams::default() };
+        let mut plan = Plan { streams, ..Plan::default() };
         let done = std::mem::take(&mut self.done);
         for (block, done) in self.code.f.blocks().zip(done) {
             if !self.is_hot(block) {
                 plan.choices.extend(done.choice);
                 continue;
             }
-            let weight = TRIPS.pow(self.loops.block_depth(block).min(DEEPEST));
+            let weight = TRIPS.pow(self.loops.block_depth(block).min(DEEPEST)) * u64::from(done.scale.max(1));
             let after = done.choice.as_ref().map_or(done.before, |choice| choice.cycles.1);
             plan.cycles.0 += weight * u64::from(done.before);
             plan.cycles.1 += weight * u64::from(after);

@@ -24,6 +24,7 @@ pub mod fields;
 pub mod function;
 pub mod join;
 pub mod latency;
+pub mod lines;
 pub mod original;
 pub mod pipeline;
 pub mod policies;
@@ -31,6 +32,7 @@ pub mod reuse;
 pub mod schedule;
 mod search;
 mod state;
+pub mod streams;
 pub mod yields;
 
 pub use code::{Code, Sources};

@@ -2,14 +2,20 @@
 
 mod balance;
 mod early_loads;
+mod given;
 mod height;
+mod paced;
 mod reuse;
 mod reverse;
+mod source;
 mod steady;
 
 pub use balance::Balance;
 pub use early_loads::EarlyLoads;
+pub use given::Given;
 pub use height::Height;
+pub use paced::Paced;
 pub use reuse::ReuseFirst;
 pub use reverse::Reverse;
+pub use source::Source;
 pub use steady::Steady;

@@ -11,6 +11,10 @@ use smallvec::SmallVec;
 /// How far an instruction is moved at most.
 const FAR: usize = 64;
 
+/// It ends when one part in so many of its rounds has brought nothing, but not before this many.
+const PATIENCE: u64 = 4;
+const LEAST_PATIENCE: u64 = 64;
+
 /// Improves an order by moving instructions. Returns its cycles.
 pub fn search(
     body: &Body,
@@ -24,7 +28,9 @@ pub fn search(
     if n < 4 {
         return cycles;
     }
-    let rounds = (u64::from(evaluations) * 100 / n as u64).clamp(4, 4 * u64::from(evaluations).max(1));
+    let rounds = (u64::from(evaluations) * 100 / n as u64).clamp(4, u64::from(evaluations).max(4));
+    let patience = (rounds / PATIENCE).max(LEAST_PATIENCE);
+    let mut idle = 0;
     let mut random = 0x9e37_79b9_7f4a_7c15u64;
     let mut next = move || {
         random ^= random << 13;
@@ -34,9 +40,10 @@ pub fn search(
     };
     let mut trial = order.clone();
     for _ in 0..rounds {
-        if cycles <= bound {
+        if cycles <= bound || idle > patience {
             break;
         }
+        idle += 1;
         let from = (next() % n as u64) as usize;
         let (lo, hi) = legal_range(body, order, from);
         if hi - lo < 1 {
@@ -50,6 +57,7 @@ pub fn search(
         let node = trial.remove(from);
         trial.insert(to, node);
         if let Some(new) = pipeline.cycles_within(&trial, cycles) {
+            idle = if new < cycles { 0 } else { idle };
             cycles = new;
             std::mem::swap(order, &mut trial);
         }

@@ -5,8 +5,8 @@ use crate::failure::Failure;
 use crate::input::{Binary, Input, Selection, Text};
 use crate::knobs::{KnobArguments, unknown_latency};
 use crate::output;
-use crate::reschedule::{self, Bisection, Change, Control, Job, LaunchArgument, Order, Outcome};
-use anyhow::{Result, bail};
+use crate::reschedule::{self, Bisection, Change, Control, Job, LaunchArgument, Order, Orders, Outcome};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use rayon::prelude::*;
 use sassafras_cubin::Capsules;
@@ -70,6 +70,13 @@ pub struct Arguments {
     /// Bisection: only so many blocks, counted through the file, get another order
     #[arg(long, value_name = "N")]
     cutoff: Option<u64>,
+    /// The orders of `--strategy given`: lines `kernel NAME` and `block N: …` with the places of its instructions, as
+    /// `--orders-out` writes them; where dependences forbid an order, the nearest legal one is taken
+    #[arg(long, value_name = "FILE")]
+    orders: Option<PathBuf>,
+    /// Write the orders that blocks of binaries have now as text
+    #[arg(long, value_name = "FILE")]
+    orders_out: Option<PathBuf>,
     /// Reorder kernels of sm_100 and later too: the second form of the code that a driver may translate for another SM
     /// stays as it was compiled
     #[arg(long)]
@@ -117,6 +124,12 @@ enum StrategyArgument {
     Balance,
     /// For binaries: the last of the source first as far as dependences allow, to find faults
     Reverse,
+    /// For binaries: as it came, with stores to the same line of memory together
+    StoreLines,
+    /// For binaries: operands at hand first, with transfers in their turn, whatever the model says
+    Paced,
+    /// For binaries: the orders of a file, as far as dependences allow
+    Given,
 }
 
 impl StrategyArgument {
@@ -128,6 +141,8 @@ impl StrategyArgument {
             StrategyArgument::Steady => Some(Policy::Steady),
             StrategyArgument::Balance => Some(Policy::Balance),
             StrategyArgument::Reverse => Some(Policy::Reverse),
+            StrategyArgument::Paced => Some(Policy::Paced),
+            StrategyArgument::StoreLines => Some(Policy::StoreLines),
             _ => None,
         }
     }
@@ -241,11 +256,12 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
     let order = match strategy {
         StrategyArgument::Original => Order::Original,
         StrategyArgument::Shuffle | StrategyArgument::CriticalPath => Order::List(*options),
+        StrategyArgument::Given => Order::Given(given(arguments)?),
         _ => Order::Tepid(Settings { policy: strategy.policy(), level, ..Settings::default() }),
     };
     let control = arguments.control.unwrap_or(match order {
         Order::Original => Control::Keep,
-        Order::List(_) | Order::Tepid(_) => Control::Rebuild,
+        Order::List(_) | Order::Tepid(_) | Order::Given(_) => Control::Rebuild,
     });
     if control == Control::Keep && !matches!(order, Order::Original) {
         bail!(
@@ -261,13 +277,18 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
     }
     let bisection = Bisection::new(arguments.only_blocks.clone(), arguments.cutoff);
     let launch = arguments.launch.unwrap_or_default();
-    let job = Job { order, control, capsules, launch, bisection, knobs };
+    let keep_orders = arguments.orders_out.is_some();
+    let job = Job { order, control, capsules, launch, bisection, knobs, keep_orders };
     // Who counts blocks counts them in one order.
     let jobs = if arguments.cutoff.is_some() { Some(1) } else { arguments.jobs };
     let threads = rayon::ThreadPoolBuilder::new().num_threads(jobs.map_or(0, usize::from)).build()?;
     let done = threads.install(|| reschedule::file(&input.name, &input.bytes, selection, &job))?;
     if let Some(path) = &arguments.output {
         output::write_file(path, &done.bytes)?;
+    }
+    if let Some(path) = &arguments.orders_out {
+        let text: String = done.outcomes.iter().map(|outcome| outcome.orders.as_str()).collect();
+        output::write_file(path, text.as_bytes())?;
     }
     if to_stdout(arguments) {
         return Ok(());
@@ -281,6 +302,14 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
         });
     }
     output::print(&outcomes(&input.name, &strategy.name(), &done.outcomes)?)
+}
+
+/// The orders that the user gave.
+fn given(arguments: &Arguments) -> Result<Orders> {
+    let Some(path) = &arguments.orders else { bail!("`--strategy given` needs `--orders FILE`") };
+    let name = path.display();
+    let text = std::fs::read_to_string(path).with_context(|| name.to_string())?;
+    Orders::parse(&text).map_err(|error| anyhow::anyhow!("{name}: {error}"))
 }
 
 fn outcomes(name: &str, strategy: &str, outcomes: &[Outcome]) -> Result<String> {

@@ -7,11 +7,13 @@
 
 mod bisection;
 mod launch;
+mod orders;
 mod outcome;
 mod plan;
 
 pub use bisection::Bisection;
 pub use launch::LaunchArgument;
+pub use orders::Orders;
 pub use outcome::{Change, Outcome};
 
 use crate::binary::wanted;
@@ -48,10 +50,12 @@ pub struct Job {
     pub bisection: Bisection,
     /// What the user set.
     pub knobs: KnobSet,
+    /// Whether outcomes say in which order the blocks stand.
+    pub keep_orders: bool,
 }
 
 /// How the blocks of a binary are ordered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Order {
     /// As it came.
     Original,
@@ -59,6 +63,8 @@ pub enum Order {
     List(Options),
     /// After register allocation, on the model of the machine.
     Tepid(Settings),
+    /// As the user says, as far as dependences allow.
+    Given(Orders),
 }
 
 /// Where control fields come from.

@@ -1,5 +1,6 @@
 //! What became of a kernel, for people and programs.
 
+use super::orders::{Written, print};
 use sassafras_cubin::{Code, CodeEdit, Image};
 use sassafras_tepid as tepid;
 use sassafras_tepid::function::Plan;
@@ -38,6 +39,9 @@ pub struct Outcome {
     pub by: Vec<&'static str>,
     /// Why it was left as it came, if something was in the way.
     pub kept: Option<String>,
+    /// The blocks of its routines as they stand, where that was asked for: text of the form that is read, too.
+    #[serde(skip)]
+    pub orders: String,
 }
 
 /// What the scheduler says about a section.
@@ -46,6 +50,8 @@ pub struct Notes {
     cycles: Option<Change>,
     blocks: u64,
     by: BTreeSet<&'static str>,
+    /// By routine: its blocks as they stand.
+    pub orders: Vec<(String, Vec<Written>)>,
 }
 
 impl Notes {
@@ -95,6 +101,7 @@ impl Outcome {
             scoreboards: Change { before: scoreboards, after: new_scoreboards },
             by: notes.by.into_iter().collect(),
             kept: None,
+            orders: notes.orders.iter().map(|(name, blocks)| print(name, blocks)).collect(),
         };
         if let Some(why) = kept {
             outcome.keep(&why);
@@ -106,6 +113,7 @@ impl Outcome {
     pub fn keep(&mut self, why: &str) {
         (self.moved, self.blocks) = (0, 0);
         self.by.clear();
+        self.orders.clear();
         for change in [&mut self.stalls, &mut self.scoreboards].into_iter().chain(&mut self.cycles) {
             change.after = change.before;
         }

@@ -1,10 +1,14 @@
 //! Goal: the new order and the new control fields of one section, or why there are none.
 
+use super::orders::Written;
 use super::outcome::Notes;
-use super::{Control, Job, Order, in_the_way};
+use super::{Control, Job, Order, Orders, in_the_way};
 use crate::input::Selection;
 use crate::serial;
 use sassafras_cubin::{Boundary, Code, CodeEdit, Cubin, FrameRow, RewriteOptions};
+use sassafras_ir::cfg::Cfg;
+use sassafras_ir::dominators::Dominators;
+use sassafras_ir::loops::Loops;
 use sassafras_ir::{Block, Effects, Function, Inst};
 use sassafras_machine::Arch;
 use sassafras_passes::schedule_function;
@@ -56,15 +60,20 @@ pub fn plan(cubin: &Cubin<'_>, code: &Code<'_>, selection: &Selection, job: &Job
             let lifted = &mut routine.lifted;
             let original = tepid::Original::new(&tepid::Code::new(&lifted.function, &lifted.sources, arch));
             original.hold(&mut lifted.function);
-            if !reorder(lifted, &routine.name, arch, code, job, &mut notes)? {
+            let made = reorder(lifted, &original, (&routine.name, arch), code, job, &mut notes)?;
+            if matches!(made, Made::Nothing) {
                 continue;
             }
             keep_sides(routine, &boundaries);
             keep_rows(routine, &frames);
-            let fields = match job.control {
-                Control::Rebuild => Some(fields(routine, &original, arch)?),
-                Control::Keep | Control::Serial => None,
+            let fields = match (job.control, made) {
+                (Control::Rebuild, Made::Turns(fields)) => Some(fields),
+                (Control::Rebuild, _) => Some(fields(routine, &original, arch)?),
+                (Control::Keep | Control::Serial, _) => None,
             };
+            if job.keep_orders {
+                notes.orders.push((routine.name.clone(), written(&routine.lifted.function)));
+            }
             apply(routine, relative, &mut edit)?;
             if let Some(fields) = fields {
                 set_fields(routine, &fields, &mut edit);
@@ -77,23 +86,33 @@ pub fn plan(cubin: &Cubin<'_>, code: &Code<'_>, selection: &Selection, job: &Job
     Ok(Planned { edit, notes })
 }
 
-/// Puts the blocks of a routine into another order. Returns whether its control fields are to be made anew: a routine that no
-/// better order was found for keeps those that it came with.
+/// What was done with a routine, and so which of its control fields are made anew: one that no better order was found for keeps those
+/// that it came with.
+enum Made {
+    /// It stays as it is.
+    Nothing,
+    /// It stays in order, and its warps keep their turns longer.
+    Turns(Vec<tepid::Fields>),
+    /// It has another order, or all its control fields are wanted anew.
+    Order,
+}
+
+/// Puts the blocks of a routine into another order.
 fn reorder(
     lifted: &mut Lifted,
-    name: &str,
-    arch: Arch,
+    original: &tepid::Original,
+    (name, arch): (&str, Arch),
     code: &Code<'_>,
     job: &Job,
     notes: &mut Notes,
-) -> Result<bool, String> {
+) -> Result<Made, String> {
     let warps = job.launch.warps(code, arch).min(MODELLED_WARPS) as usize;
     let cycles = |lifted: &Lifted| estimate(lifted, arch, warps);
     let settings = match &job.order {
         Order::Original => {
             let cycles = cycles(lifted);
             notes.estimated(cycles, cycles);
-            return Ok(true);
+            return Ok(Made::Order);
         }
         Order::List(options) => {
             let before = cycles(lifted);
@@ -101,7 +120,13 @@ fn reorder(
             schedule_function(&mut lifted.function, options).map_err(|error| error.to_string())?;
             keep_groups(lifted, arch, old);
             notes.estimated(before, cycles(lifted));
-            return Ok(true);
+            return Ok(Made::Order);
+        }
+        Order::Given(orders) => {
+            let before = cycles(lifted);
+            give(lifted, name, arch, orders)?;
+            notes.estimated(before, cycles(lifted));
+            return Ok(Made::Order);
         }
         Order::Tepid(settings) => Settings { warps, ..*settings },
     };
@@ -117,13 +142,42 @@ fn reorder(
         plan.cycles.1 = estimate(lifted, arch, warps);
     }
     notes.add(&plan);
-    Ok(settings.policy.is_some() || !plan.choices.is_empty())
+    if settings.policy.is_some() || !plan.choices.is_empty() {
+        return Ok(Made::Order);
+    }
+    if !plan.streams.any() {
+        return Ok(Made::Nothing);
+    }
+    let code = tepid::Code::new(&lifted.function, &lifted.sources, arch);
+    Ok(Made::Turns(tepid::yields::hold_streams(&code, original, &plan.streams)))
 }
 
 /// Cycles of the model for a function as it stands.
 fn estimate(lifted: &Lifted, arch: Arch, warps: usize) -> u64 {
     let code = tepid::Code::new(&lifted.function, &lifted.sources, arch);
     tepid::function::choose(&code, &Settings { warps, level: 0, ..Settings::default() }).cycles.0
+}
+
+/// Puts blocks into orders that the user gave.
+fn give(lifted: &mut Lifted, name: &str, arch: Arch, orders: &Orders) -> Result<(), String> {
+    let old = self::orders(&lifted.function);
+    let blocks: Vec<Block> = lifted.function.blocks().collect();
+    for block in blocks {
+        let Some(wanted) = orders.get(name, block.as_u32()) else { continue };
+        let length = lifted.function.block_insts(block).len();
+        if wanted.len() != length {
+            let number = block.as_u32();
+            return Err(format!(
+                "block {number} of {name} has {length} instructions, the order has {}",
+                wanted.len()
+            ));
+        }
+        let code = tepid::Code::new(&lifted.function, &lifted.sources, arch);
+        let order = tepid::function::given(&code, block, wanted);
+        lifted.function.reorder(block, &order);
+    }
+    keep_groups(lifted, arch, old);
+    Ok(())
 }
 
 fn orders(f: &Function) -> Vec<Vec<Inst>> {
@@ -142,7 +196,7 @@ fn keep_groups(lifted: &mut Lifted, arch: Arch, old: Vec<Vec<Inst>>) {
 }
 
 /// With more the model says nothing new.
-const MODELLED_WARPS: u32 = 8;
+const MODELLED_WARPS: u32 = 4;
 
 /// New control fields for the instructions of a routine. If there are none for the new order, the one that came is restored.
 fn fields(
@@ -217,6 +271,25 @@ fn restore(f: &mut Function, block: Block) {
     let mut old = f.block_insts(block).to_vec();
     old.sort_unstable();
     f.reorder(block, &old);
+}
+
+/// The blocks of a routine as they stand.
+fn written(f: &Function) -> Vec<Written> {
+    let cfg = Cfg::new(f);
+    let loops = Loops::new(f, &cfg, &Dominators::new(f, &cfg));
+    let of = |block: Block| {
+        let mut old = f.block_insts(block).to_vec();
+        old.sort_unstable();
+        // Instructions are numbered in the order that they came in.
+        let place = |inst: &Inst| old.binary_search(inst).unwrap_or(0) as u32;
+        Written {
+            block: block.as_u32(),
+            depth: loops.block_depth(block),
+            places: f.block_insts(block).iter().map(place).collect(),
+            opcodes: old.iter().map(|&inst| f.opcode_text(f.inst(inst).opcode).to_owned()).collect(),
+        }
+    };
+    f.blocks().filter(|&block| !f.block_insts(block).is_empty()).map(of).collect()
 }
 
 /// Puts the new order of a routine into the edit of its section. Distances in words follow.

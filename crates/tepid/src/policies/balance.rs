@@ -2,18 +2,16 @@
 
 use crate::body::Body;
 use crate::classify::Kind;
-use crate::policies::reuse::Lines;
 use sassafras_deps::Node;
 use sassafras_list::{Candidates, Context, Strategy};
 
-/// Goal: transfers spread evenly over the arithmetic that hides them, as the ratio of the two says. Priorities: bytes of a line that
-/// has been started; the longest path still to go, roughly; whichever of arithmetic and transfers is behind; source order.
+/// Goal: transfers spread evenly over the arithmetic that hides them, as the ratio of the two says. Priorities: the longest path
+/// still to go, roughly; whichever of arithmetic and transfers is behind; source order.
 ///
 /// Every instruction has a place in its own sequence, that of arithmetic or that of transfers, in order of path length and as a
 /// fraction of the work in it. Taking the smallest fraction first keeps both at the same point, with keys that never change.
 /// Cost: one key per node.
-pub struct Balance<'b> {
-    lines: Lines<'b>,
+pub struct Balance {
     place: Vec<i64>,
     window: i64,
 }
@@ -21,9 +19,9 @@ pub struct Balance<'b> {
 /// The end of both sequences.
 const WHOLE: u64 = 1 << 20;
 
-impl<'b> Balance<'b> {
+impl Balance {
     /// For a block. Paths that differ by less than `window` cycles count as equally long.
-    pub fn new(body: &'b Body, window: i64) -> Balance<'b> {
+    pub fn new(body: &Body, window: i64) -> Balance {
         let mut order: Vec<Node> = body.original();
         order.sort_by_key(|&node| std::cmp::Reverse(body.steady[node.index()]));
         let mut done = [0u64; 2];
@@ -37,22 +35,18 @@ impl<'b> Balance<'b> {
             place[node.index()] = (done[side] * WHOLE / total[side].max(1)) as i64;
             done[side] += cycles(node);
         }
-        Balance { lines: Lines::new(body), place, window: window.max(1) }
+        Balance { place, window: window.max(1) }
     }
 }
 
-impl Strategy for Balance<'_> {
-    type Key = [i64; 3];
+impl Strategy for Balance {
+    type Key = [i64; 2];
     const NAME: &'static str = "balance";
-    const COMPONENTS: &'static [&'static str] = &["same line", "long path", "arithmetic to transfers"];
+    const COMPONENTS: &'static [&'static str] = &["long path", "arithmetic to transfers"];
     const CANDIDATES: Candidates = Candidates::Ready;
 
-    fn key(&self, context: &Context<'_>, node: Node) -> [i64; 3] {
+    fn key(&self, context: &Context<'_>, node: Node) -> [i64; 2] {
         let far = context.to_go(node) as i64 / self.window;
-        [self.lines.open(node), far, -self.place[node.index()]]
-    }
-
-    fn placed(&mut self, _: &Context<'_>, node: Node, changed: &mut Vec<Node>) {
-        self.lines.placed(node, changed);
+        [far, -self.place[node.index()]]
     }
 }

@@ -6,12 +6,11 @@ use sassafras_deps::Node;
 use sassafras_ir::Span;
 use sassafras_list::{Candidates, Context, Strategy};
 
-/// Goal: few register reads, for code that is bound by register banks. Priorities: bytes of a line that has been started;
+/// Goal: few register reads, for code that is bound by register banks. Priorities:
 /// loads, which everything waits for; sources that are at hand from the instruction before; the longest path still to go;
 /// source order. Cost: keys of the readers of a register are asked again when it comes to hand or leaves.
 pub struct ReuseFirst<'b> {
     body: &'b Body,
-    lines: Lines<'b>,
     /// By source place and bank: the registers at hand.
     kept: [[Option<Span>; 2]; 3],
     readers: FxHashMap<(usize, Span), Vec<Node>>,
@@ -29,7 +28,7 @@ impl<'b> ReuseFirst<'b> {
                 }
             }
         }
-        ReuseFirst { body, lines: Lines::new(body), kept: [[None; 2]; 3], readers, window }
+        ReuseFirst { body, kept: [[None; 2]; 3], readers, window }
     }
 
     fn hits(&self, node: Node) -> i64 {
@@ -43,20 +42,18 @@ impl<'b> ReuseFirst<'b> {
 }
 
 impl Strategy for ReuseFirst<'_> {
-    type Key = [i64; 5];
+    type Key = [i64; 4];
     const NAME: &'static str = "reuse";
-    const COMPONENTS: &'static [&'static str] =
-        &["same line", "global load", "long path", "reuse", "critical path"];
+    const COMPONENTS: &'static [&'static str] = &["global load", "long path", "reuse", "critical path"];
     const CANDIDATES: Candidates = Candidates::Ready;
 
-    fn key(&self, context: &Context<'_>, node: Node) -> [i64; 5] {
+    fn key(&self, context: &Context<'_>, node: Node) -> [i64; 4] {
         let height = context.to_go(node) as i64;
         let load = i64::from(self.body.nodes[node.index()].is_load);
-        [self.lines.open(node), load, height / self.window.max(1), self.hits(node), height]
+        [load, height / self.window.max(1), self.hits(node), height]
     }
 
     fn placed(&mut self, _: &Context<'_>, node: Node, changed: &mut Vec<Node>) {
-        self.lines.placed(node, changed);
         let facts = &self.body.nodes[node.index()];
         let mut set = |kept: &mut Option<Span>, place: usize, new: Option<Span>| {
             if *kept == new {
@@ -80,60 +77,6 @@ impl Strategy for ReuseFirst<'_> {
                     if kept.is_some_and(|span| span.overlaps(*written)) {
                         set(&mut self.kept[place][bank], place, None);
                     }
-                }
-            }
-        }
-    }
-}
-
-/// Keeps neighbouring accesses together: none of a group goes before all of it can, and then they go one after the other.
-pub(super) struct Lines<'b> {
-    body: &'b Body,
-    groups: FxHashMap<u16, Group>,
-}
-
-struct Group {
-    members: Vec<Node>,
-    /// Instructions that a member waits for and that have not been placed.
-    missing: usize,
-}
-
-impl<'b> Lines<'b> {
-    pub fn new(body: &'b Body) -> Lines<'b> {
-        let mut groups: FxHashMap<u16, Group> = FxHashMap::default();
-        for (i, facts) in body.nodes.iter().enumerate() {
-            if let Some(line) = facts.line {
-                let group = groups.entry(line).or_insert(Group { members: Vec::new(), missing: 0 });
-                group.members.push(Node(i as u32));
-                group.missing += Lines::waits_for(body, Node(i as u32)).count();
-            }
-        }
-        Lines { body, groups }
-    }
-
-    /// What a member waits for, other members not counted.
-    fn waits_for(body: &'b Body, node: Node) -> impl Iterator<Item = Node> {
-        let line = body.nodes[node.index()].line;
-        let other = move |from: &Node| !body.graph.is_join(*from) && body.nodes[from.index()].line != line;
-        body.graph.preds_here(node).map(|edge| edge.from).filter(other)
-    }
-
-    /// 1 for a member of a group that can go, -1 while it cannot, 0 for all others.
-    pub fn open(&self, node: Node) -> i64 {
-        let group = self.body.nodes[node.index()].line.and_then(|line| self.groups.get(&line));
-        group.map_or(0, |group| if group.missing == 0 { 1 } else { -1 })
-    }
-
-    pub fn placed(&mut self, node: Node, changed: &mut Vec<Node>) {
-        let own = self.body.nodes[node.index()].line;
-        for edge in self.body.graph.succs_here(node).filter(|edge| !self.body.graph.is_join(edge.to)) {
-            let line = self.body.nodes[edge.to.index()]
-                .line
-                .filter(|_| self.body.nodes[edge.to.index()].line != own);
-            if let Some(group) = line.and_then(|line| self.groups.get_mut(&line)) {
-                group.missing = group.missing.saturating_sub(1);
-                if group.missing == 0 {
-                    changed.extend(&group.members);
                 }
             }
         }

@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""How much is there to gain? A search over legal orders by measured time, on a GPU, for research: nothing of it is used to schedule.
+
+    explore.py --manifest DIR/manifest.json --sassafras BIN --seconds 20 --launches a,b --json OUT [--work DIR]
+
+From the fastest of several policies on, instructions of hot blocks are moved; `sassafras schedule --strategy given` makes the
+moved order legal, computes its control fields and verifies it. What is faster by more than the noise stays. The orders that
+were found, and a sample of those that were tried with their times, are written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import random
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import median
+
+import manifest
+import stats
+from driver import CudaError, Driver, Stopwatch
+from session import Session, Support, sample
+
+POLICIES = ["tepid", "reuse", "height", "steady", "balance", "early-loads"]
+MEMORY = ("LDG", "STG", "LDS", "STS", "LDGSTS", "MUFU", "ATOM", "RED", "SHFL", "LDSM", "LDC", "BAR", "HMMA", "LD", "ST")
+YIELDS = ["3,2,10", "3,3,10", "2,2,0", "4,4,10", "6,6,10", "12,12,10", "3,1,10", "3,2,6", "3,2,20", "3,1,20"]
+Orders = dict[tuple[str, int], list[int]]
+
+
+class Maker:
+    """Makes cubins of orders."""
+
+    def __init__(self, options: argparse.Namespace, cubin: Path, name: str) -> None:
+        self.options, self.cubin, self.name = options, cubin, name
+        self.work = options.work / name
+        self.work.mkdir(parents=True, exist_ok=True)
+        self.made = 0
+        self.depth: dict[tuple[str, int], int] = {}
+        self.opcodes: dict[tuple[str, int], list[str]] = {}
+
+    def run(self, number: int, arguments: list[str], yields: str) -> tuple[bytes, Orders, int] | None:
+        out, orders = self.work / f"{number}.cubin", self.work / f"{number}.out"
+        command = [str(self.options.sassafras), "schedule", str(self.cubin), *arguments, "-j", "1", "--json"]
+        command += ["-o", str(out), "--orders-out", str(orders)]
+        environment = dict(os.environ)
+        if yields:
+            environment["SASS_YIELD"] = yields
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        if done.returncode != 0:
+            print(self.name, done.stderr.strip()[:300], flush=True)
+            return None
+        report = json.loads(done.stdout)["kernels"]
+        if any(k["kept"] for k in report):
+            return None
+        cycles = sum(k["cycles"]["after"] for k in report if k["cycles"])
+        return out.read_bytes(), self.read(orders.read_text()), cycles
+
+    def read(self, text: str) -> Orders:
+        found: Orders = {}
+        kernel = ""
+        for line in text.splitlines():
+            if line.startswith("kernel "):
+                kernel = line[7:]
+            elif line.startswith("# block "):
+                head, _, opcodes = line.partition(": ")
+                words = head.replace(",", "").split()
+                self.depth[kernel, int(words[2])] = int(words[5])
+                self.opcodes[kernel, int(words[2])] = opcodes.split()
+            else:
+                head, _, places = line.partition(":")
+                found[kernel, int(head.split()[1])] = list(map(int, places.split()))
+        return found
+
+    def of(self, orders: Orders, yields: str):
+        self.made += 1
+        number = self.made
+        text, last = "", None
+        for (kernel, block), places in sorted(orders.items()):
+            if kernel != last:
+                text += f"kernel {kernel}\n"
+                last = kernel
+            text += f"block {block}: {' '.join(map(str, places))}\n"
+        path = self.work / f"{number}.txt"
+        path.write_text(text)
+        return self.run(number, ["--strategy", "given", "--orders", str(path)], yields)
+
+
+def mutate(rng: random.Random, maker: Maker, orders: Orders, yields: str) -> tuple[Orders, str, str]:
+    new = dict(orders)
+    said = []
+    if rng.random() < 0.06:
+        yields = rng.choice(YIELDS)
+        said.append(f"yield {yields}")
+    deepest = max(maker.depth.values())
+    blocks = [key for key, places in orders.items() if len(places) > 3]
+    weights = [len(orders[key]) * 8.0 ** (maker.depth[key] - deepest) for key in blocks]
+    for _ in range(rng.choice([1, 1, 1, 2, 3, 5])):
+        key = rng.choices(blocks, weights)[0]
+        places, opcodes = list(new[key]), maker.opcodes[key]
+        n = len(places)
+        at = rng.randrange(n)
+        if rng.random() < 0.45:
+            special = [i for i, place in enumerate(places) if opcodes[place].split(".")[0] in MEMORY]
+            if special:
+                at = rng.choice(special)
+        length = rng.choice([1, 1, 1, 1, 2, 4, 8])
+        chunk = places[at : at + length]
+        del places[at : at + length]
+        reach = rng.choice([4, 16, 64, n])
+        to = max(0, min(len(places), at + rng.randint(-reach, reach)))
+        places[to:to] = chunk
+        new[key] = places
+        said.append(f"b{key[1]}: {opcodes[chunk[0]]}@{chunk[0]} x{len(chunk)} {at}->{to}")
+    return new, yields, "; ".join(said)
+
+
+class Timer:
+    def __init__(self, driver: Driver, session: Session, launch) -> None:
+        self.driver, self.session, self.launch = driver, session, launch
+        self.watch = Stopwatch(driver)
+        self.shared = max(s.shared for s in launch.sets)
+        self.modules = []
+
+    def load(self, cubin: bytes):
+        module = self.driver.load(cubin)
+        self.modules.append(module)
+        return module.function(self.launch.entry, self.shared)
+
+    def drop(self) -> None:
+        self.driver.synchronize()
+        for module in self.modules:
+            self.driver.call("cuModuleUnload", module.handle)
+        self.modules.clear()
+
+    def times(self, functions: list, rounds: int) -> list[float]:
+        """Medians of ratios to the first."""
+        samples = [[] for _ in functions]
+        for number in range(rounds):
+            for i in stats.rotated(list(range(len(functions))), number):
+                samples[i].append(sample(self.session, self.watch, functions[i], self.launch.launches))
+        return [median(a / b for a, b in zip(s, samples[0])) for s in samples]
+
+
+def explore(options: argparse.Namespace, found, name: str, seconds: float) -> dict:
+    launch = found.launches[name]
+    end = time.monotonic() + seconds
+    cubin = options.manifest.parent / launch.cubin
+    maker = Maker(options, cubin, name)
+    rng = random.Random(options.seed * 1000 + 7)
+    driver = Driver()
+    support = Support(driver, (found.path.parent / found.support).read_bytes())
+    session = Session(driver, support, launch.sets[0])
+    timer = Timer(driver, session, launch)
+    keep = driver.load(cubin.read_bytes()).function(launch.entry, timer.shared)
+    session.run(keep)
+    session.keep()
+    result: dict = {"launch": name, "starts": {}, "steps": [], "tried": []}
+    with ThreadPoolExecutor(16) as pool:
+        jobs = [("rebuild", ["--strategy", "original", "--control", "rebuild"], "")]
+        jobs += [(p, ["--strategy", p], "") for p in POLICIES]
+        jobs += [(f"rebuild y{y}", jobs[0][1], y) for y in YIELDS]
+        jobs += [(f"reuse y{y}", ["--strategy", "reuse"], y) for y in YIELDS]
+        jobs += [(f"height y{y}", ["--strategy", "height"], y) for y in YIELDS]
+        made = list(pool.map(lambda job: maker.run(-1 - jobs.index(job), job[1], job[2]), jobs))
+        starts = [(job, m) for job, m in zip(jobs, made) if m and m[1]]
+        functions = [keep] + [timer.load(m[0]) for _, m in starts]
+        for _ in range(3):
+            sample(session, timer.watch, keep, launch.launches)
+        ratios = timer.times(functions, options.rounds)[1:]
+        timer.drop()
+        for (job, m), ratio in zip(starts, ratios):
+            result["starts"][job[0]] = (round(ratio, 4), m[2])
+        best = min(range(len(starts)), key=ratios.__getitem__)
+        orders, yields, bytes_ = starts[best][1][1], starts[best][0][2], starts[best][1][0]
+        result["start"] = starts[best][0][0]
+        ratio = ratios[best]
+        generations = 0
+        while time.monotonic() < end:
+            generations += 1
+            tries = [mutate(rng, maker, orders, yields) for _ in range(15)]
+            made = list(pool.map(lambda t: maker.of(t[0], t[1]), tries))
+            good = [(t, m) for t, m in zip(tries, made) if m and m[0] != bytes_]
+            if not good:
+                continue
+            functions = [timer.load(bytes_)] + [timer.load(m[0]) for _, m in good]
+            measured = timer.times(functions, options.rounds)[1:]
+            for (t, m), r in list(zip(good, measured))[:2]:
+                if len(result["tried"]) < 120:
+                    result["tried"].append((round(r * ratio, 4), m[2], {f"{k[0]} {k[1]}": v for k, v in m[1].items()}))
+            at = min(range(len(good)), key=measured.__getitem__)
+            if measured[at] < 0.9993:
+                again = timer.times([functions[0], functions[1 + at]], 2 * options.rounds + 1)[1]
+                session.run(functions[1 + at])
+                wrong = session.differences()
+                if wrong:
+                    print(name, "WRONG", good[at][0][2], flush=True)
+                    result["steps"].append(("WRONG", good[at][0][2]))
+                elif again < 0.9995:
+                    (_, new_yields, said), (new_bytes, new_orders, cycles) = good[at]
+                    orders, yields, bytes_ = new_orders, new_yields, new_bytes
+                    ratio *= again
+                    result["steps"].append((round(ratio, 4), cycles, said))
+            timer.drop()
+    functions = [keep, timer.load(bytes_)]
+    result |= {"ratio": timer.times(functions, 21)[1], "yields": yields, "generations": generations}
+    result["orders"] = {f"{k[0]} {k[1]}": v for k, v in orders.items()}
+    return result
+
+
+def child(options, name, seconds, pipe) -> None:
+    try:
+        pipe.send(explore(options, manifest.load(options.manifest), name, seconds))
+    except CudaError as error:
+        pipe.send({"launch": name, "error": str(error)})
+    pipe.close()
+    os._exit(0)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--manifest", type=Path, required=True)
+    parser.add_argument("--sassafras", type=Path, required=True)
+    parser.add_argument("--work", type=Path, default=Path("/tmp/explore"))
+    parser.add_argument("--launches", type=lambda text: text.split(","), help="names, each with =SECONDS if not the default")
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", type=Path, required=True)
+    options = parser.parse_args()
+    found = manifest.load(options.manifest)
+    results = []
+    for word in options.launches or list(found.launches):
+        name, _, seconds = word.partition("=")
+        seconds = float(seconds or options.seconds)
+        ours, theirs = multiprocessing.Pipe(duplex=False)
+        process = multiprocessing.get_context("fork").Process(target=child, args=(options, name, seconds, theirs))
+        process.start()
+        theirs.close()
+        try:
+            result = ours.recv() if ours.poll(seconds + 40) else {"launch": name, "error": "hang"}
+        except EOFError:
+            result = {"launch": name, "error": "ended"}
+        process.kill()
+        process.join()
+        results.append(result)
+        starts = sorted(result.get("starts", {}).items(), key=lambda s: s[1][0])[:4]
+        print(name, result.get("error") or f"{result['ratio']:.4f}", result.get("generations"), starts, flush=True)
+        options.json.write_text(json.dumps(results))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
