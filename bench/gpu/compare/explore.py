@@ -27,9 +27,8 @@ import stats
 from driver import CudaError, Driver, Stopwatch
 from session import Session, Support, sample
 
-POLICIES = ["tepid", "reuse", "height", "steady", "balance", "early-loads"]
+POLICIES = ["tepid", "reuse", "paced", "height", "steady", "balance", "early-loads", "store-lines"]
 MEMORY = ("LDG", "STG", "LDS", "STS", "LDGSTS", "MUFU", "ATOM", "RED", "SHFL", "LDSM", "LDC", "BAR", "HMMA", "LD", "ST")
-YIELDS = ["3,2,10", "3,3,10", "2,2,0", "4,4,10", "6,6,10", "12,12,10", "3,1,10", "3,2,6", "3,2,20", "3,1,20"]
 Orders = dict[tuple[str, int], list[int]]
 
 
@@ -44,14 +43,11 @@ class Maker:
         self.depth: dict[tuple[str, int], int] = {}
         self.opcodes: dict[tuple[str, int], list[str]] = {}
 
-    def run(self, number: int, arguments: list[str], yields: str) -> tuple[bytes, Orders, int] | None:
+    def run(self, number: int, arguments: list[str]) -> tuple[bytes, Orders, int] | None:
         out, orders = self.work / f"{number}.cubin", self.work / f"{number}.out"
         command = [str(self.options.sassafras), "schedule", str(self.cubin), *arguments, "-j", "1", "--json"]
         command += ["-o", str(out), "--orders-out", str(orders)]
-        environment = dict(os.environ)
-        if yields:
-            environment["SASS_YIELD"] = yields
-        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             print(self.name, done.stderr.strip()[:300], flush=True)
             return None
@@ -77,7 +73,7 @@ class Maker:
                 found[kernel, int(head.split()[1])] = list(map(int, places.split()))
         return found
 
-    def of(self, orders: Orders, yields: str):
+    def of(self, orders: Orders) -> tuple[bytes, Orders, int] | None:
         self.made += 1
         number = self.made
         text, last = "", None
@@ -88,15 +84,13 @@ class Maker:
             text += f"block {block}: {' '.join(map(str, places))}\n"
         path = self.work / f"{number}.txt"
         path.write_text(text)
-        return self.run(number, ["--strategy", "given", "--orders", str(path)], yields)
+        return self.run(number, ["--strategy", "given", "--orders", str(path)])
 
 
-def mutate(rng: random.Random, maker: Maker, orders: Orders, yields: str) -> tuple[Orders, str, str]:
+def mutate(rng: random.Random, maker: Maker, orders: Orders) -> tuple[Orders, str]:
+    """Another order, and what was moved."""
     new = dict(orders)
     said = []
-    if rng.random() < 0.06:
-        yields = rng.choice(YIELDS)
-        said.append(f"yield {yields}")
     deepest = max(maker.depth.values())
     blocks = [key for key, places in orders.items() if len(places) > 3]
     weights = [len(orders[key]) * 8.0 ** (maker.depth[key] - deepest) for key in blocks]
@@ -117,7 +111,7 @@ def mutate(rng: random.Random, maker: Maker, orders: Orders, yields: str) -> tup
         places[to:to] = chunk
         new[key] = places
         said.append(f"b{key[1]}: {opcodes[chunk[0]]}@{chunk[0]} x{len(chunk)} {at}->{to}")
-    return new, yields, "; ".join(said)
+    return new, "; ".join(said)
 
 
 class Timer:
@@ -162,12 +156,9 @@ def explore(options: argparse.Namespace, found, name: str, seconds: float) -> di
     session.keep()
     result: dict = {"launch": name, "starts": {}, "steps": [], "tried": []}
     with ThreadPoolExecutor(16) as pool:
-        jobs = [("rebuild", ["--strategy", "original", "--control", "rebuild"], "")]
-        jobs += [(p, ["--strategy", p], "") for p in POLICIES]
-        jobs += [(f"rebuild y{y}", jobs[0][1], y) for y in YIELDS]
-        jobs += [(f"reuse y{y}", ["--strategy", "reuse"], y) for y in YIELDS]
-        jobs += [(f"height y{y}", ["--strategy", "height"], y) for y in YIELDS]
-        made = list(pool.map(lambda job: maker.run(-1 - jobs.index(job), job[1], job[2]), jobs))
+        jobs = [("rebuild", ["--strategy", "original", "--control", "rebuild"])]
+        jobs += [(policy, ["--strategy", policy]) for policy in POLICIES]
+        made = list(pool.map(lambda job: maker.run(-1 - jobs.index(job), job[1]), jobs))
         starts = [(job, m) for job, m in zip(jobs, made) if m and m[1]]
         functions = [keep] + [timer.load(m[0]) for _, m in starts]
         for _ in range(3):
@@ -177,14 +168,14 @@ def explore(options: argparse.Namespace, found, name: str, seconds: float) -> di
         for (job, m), ratio in zip(starts, ratios):
             result["starts"][job[0]] = (round(ratio, 4), m[2])
         best = min(range(len(starts)), key=ratios.__getitem__)
-        orders, yields, bytes_ = starts[best][1][1], starts[best][0][2], starts[best][1][0]
+        orders, bytes_ = starts[best][1][1], starts[best][1][0]
         result["start"] = starts[best][0][0]
         ratio = ratios[best]
         generations = 0
         while time.monotonic() < end:
             generations += 1
-            tries = [mutate(rng, maker, orders, yields) for _ in range(15)]
-            made = list(pool.map(lambda t: maker.of(t[0], t[1]), tries))
+            tries = [mutate(rng, maker, orders) for _ in range(15)]
+            made = list(pool.map(lambda t: maker.of(t[0]), tries))
             good = [(t, m) for t, m in zip(tries, made) if m and m[0] != bytes_]
             if not good:
                 continue
@@ -199,16 +190,15 @@ def explore(options: argparse.Namespace, found, name: str, seconds: float) -> di
                 session.run(functions[1 + at])
                 wrong = session.differences()
                 if wrong:
-                    print(name, "WRONG", good[at][0][2], flush=True)
-                    result["steps"].append(("WRONG", good[at][0][2]))
+                    print(name, "WRONG", good[at][0][1], flush=True)
+                    result["steps"].append(("WRONG", good[at][0][1]))
                 elif again < 0.9995:
-                    (_, new_yields, said), (new_bytes, new_orders, cycles) = good[at]
-                    orders, yields, bytes_ = new_orders, new_yields, new_bytes
+                    (_, said), (bytes_, orders, cycles) = good[at]
                     ratio *= again
                     result["steps"].append((round(ratio, 4), cycles, said))
             timer.drop()
     functions = [keep, timer.load(bytes_)]
-    result |= {"ratio": timer.times(functions, 21)[1], "yields": yields, "generations": generations}
+    result |= {"ratio": timer.times(functions, 21)[1], "generations": generations}
     result["orders"] = {f"{k[0]} {k[1]}": v for k, v in orders.items()}
     return result
 

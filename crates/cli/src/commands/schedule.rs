@@ -100,6 +100,8 @@ Examples:
   sassafras schedule k.cubin --launch block=256,smem=49152 -o fast.cubin
   sassafras schedule k.cubin --knob tepid-aggressiveness=2 -o faster.cubin
   sassafras schedule k.cubin --cutoff 8 -o half.cubin
+  sassafras schedule k.cubin --strategy reuse --orders-out k.orders
+  sassafras schedule k.cubin --strategy given --orders k.orders -o mine.cubin
   sassafras schedule libkernels.so --strategy shuffle --seed 7 --arch sm_90 -o shuffled.so";
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -183,6 +185,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if to_stdout(arguments) && (arguments.json || arguments.trace) {
         bail!("`-o -` and a report cannot both go to standard output; write the result to a file");
     }
+    if arguments.orders_out.as_deref().is_some_and(|path| path.as_os_str() == "-") {
+        bail!("`--orders-out -` and a report cannot both go to standard output; write the orders to a file");
+    }
     let knobs = arguments.knobs.load(&["deps", "tepid"])?;
     let options = Options {
         strategy: match arguments.strategy {
@@ -213,10 +218,13 @@ fn to_stdout(arguments: &Arguments) -> bool {
 }
 
 fn text(arguments: &Arguments, options: &Options, mut input: Text) -> Result<()> {
-    if let Some(strategy) =
-        arguments.strategy.filter(|s| *s == StrategyArgument::Tepid || s.policy().is_some())
+    use StrategyArgument::{Given, Tepid};
+    if let Some(strategy) = arguments.strategy.filter(|s| matches!(s, Tepid | Given) || s.policy().is_some())
     {
         bail!("{}: `--strategy {}` is for binaries", input.name, strategy.name());
+    }
+    if arguments.orders_out.is_some() {
+        bail!("{}: `--orders-out` is for binaries", input.name);
     }
     input.check(&arguments.selection)?;
     let selection = &arguments.selection;
@@ -251,6 +259,9 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
         bail!("{}: `--trace` is for the text IR", input.name);
     }
     let strategy = arguments.strategy.unwrap_or(StrategyArgument::Tepid);
+    if arguments.orders.is_some() && strategy != StrategyArgument::Given {
+        bail!("`--orders` is for `--strategy given`");
+    }
     let level = knobs.explicit(keys::TEPID_AGGRESSIVENESS).unwrap_or(1);
     let level = u32::try_from(level).unwrap_or(u32::MAX);
     let order = match strategy {
@@ -277,12 +288,15 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
     }
     let bisection = Bisection::new(arguments.only_blocks.clone(), arguments.cutoff);
     let launch = arguments.launch.unwrap_or_default();
-    let keep_orders = arguments.orders_out.is_some();
+    let keep_orders = arguments.orders_out.is_some() || strategy == StrategyArgument::Given;
     let job = Job { order, control, capsules, launch, bisection, knobs, keep_orders };
     // Who counts blocks counts them in one order.
     let jobs = if arguments.cutoff.is_some() { Some(1) } else { arguments.jobs };
     let threads = rayon::ThreadPoolBuilder::new().num_threads(jobs.map_or(0, usize::from)).build()?;
     let done = threads.install(|| reschedule::file(&input.name, &input.bytes, selection, &job))?;
+    if let Order::Given(orders) = &job.order {
+        orders.check(&done.outcomes).map_err(|error| anyhow::anyhow!("{}: {error}", input.name))?;
+    }
     if let Some(path) = &arguments.output {
         output::write_file(path, &done.bytes)?;
     }

@@ -9,6 +9,7 @@
 //!
 //! Numbers are places of instructions in the block as it came. A block that is not named stays as it is.
 
+use super::outcome::Outcome;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -52,6 +53,27 @@ impl Orders {
             }
         }
         Ok(orders)
+    }
+
+    /// Whether every kernel and block that is named was there. Kernels that were left as they came are not asked.
+    ///
+    /// # Errors
+    /// With the first one that was not.
+    pub fn check(&self, outcomes: &[Outcome]) -> Result<(), String> {
+        let kept = outcomes.iter().any(|outcome| outcome.kept.is_some());
+        let mut there = Orders::default();
+        for outcome in outcomes {
+            there.kernels.extend(Orders::parse(&outcome.orders)?.kernels);
+        }
+        for (kernel, blocks) in self.kernels.iter().filter(|_| !kept) {
+            let Some(found) = there.kernels.get(kernel) else {
+                return Err(format!("there is no kernel {kernel}, which an order is given for"));
+            };
+            if let Some(block) = blocks.keys().find(|block| !found.contains_key(block)) {
+                return Err(format!("there is no block {block} in {kernel}, which an order is given for"));
+            }
+        }
+        Ok(())
     }
 
     /// The order of a block, if there is one.
