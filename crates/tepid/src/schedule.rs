@@ -35,7 +35,9 @@ const UNPROVEN: u32 = 30;
 
 /// Warps that closed loops are modelled with, and how much longer they are searched.
 const CLOSED_WARPS: usize = 2;
-const CLOSED_SEARCH: u32 = 256;
+const CLOSED_SEARCH: u32 = 128;
+/// What is the standard elsewhere is too little there.
+const CLOSED_LEVEL: u32 = 2;
 
 /// How to schedule.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +90,8 @@ impl Settings {
     /// For a closed loop: of what happens there the model knows enough for a long search.
     pub(crate) fn closed(&self) -> Settings {
         let evaluations = self.evaluations.saturating_mul(CLOSED_SEARCH);
-        Settings { warps: self.warps.min(CLOSED_WARPS), evaluations, unproven: 0, ..*self }
+        let level = if self.level == 1 { CLOSED_LEVEL } else { self.level };
+        Settings { warps: self.warps.min(CLOSED_WARPS), evaluations, unproven: 0, level, ..*self }
     }
 }
 

@@ -11,6 +11,8 @@ use smallvec::SmallVec;
 /// How far an instruction is moved at most.
 const FAR: usize = 64;
 
+/// Short blocks are not searched for longer than this.
+const MOST_ROUNDS: u64 = 8192;
 /// It ends when one part in so many of its rounds has brought nothing, but not before this many.
 const PATIENCE: u64 = 4;
 const LEAST_PATIENCE: u64 = 64;
@@ -28,7 +30,7 @@ pub fn search(
     if n < 4 {
         return cycles;
     }
-    let rounds = (u64::from(evaluations) * 100 / n as u64).clamp(4, u64::from(evaluations).max(4));
+    let rounds = (u64::from(evaluations) * 100 / n as u64).clamp(4, u64::from(evaluations).clamp(4, MOST_ROUNDS));
     let patience = (rounds / PATIENCE).max(LEAST_PATIENCE);
     let mut idle = 0;
     let mut random = 0x9e37_79b9_7f4a_7c15u64;
