@@ -182,8 +182,8 @@ mod tests {
             ("sm_75,4,32,16", "sm_75,4,32,0"),
             ("sm_75,4,32", "sm_75,4,33"),
             ("sm_75,4", "sm_x,4"),
-            (",65536,0,16", ",65536,65536,16"),
-            (",8,as above", ",8,"),
+            (",65536,0,4", ",65536,65536,4"),
+            (",72,as above", ",72,"),
         ] {
             assert!(text.contains(from), "{from}");
             assert!(parse(&text.replacen(from, to, 1)).is_err(), "{from} -> {to}");
