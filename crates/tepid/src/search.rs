@@ -30,7 +30,8 @@ pub fn search(
     if n < 4 {
         return cycles;
     }
-    let rounds = (u64::from(evaluations) * 100 / n as u64).clamp(4, u64::from(evaluations).clamp(4, MOST_ROUNDS));
+    let rounds =
+        (u64::from(evaluations) * 100 / n as u64).clamp(4, u64::from(evaluations).clamp(4, MOST_ROUNDS));
     let patience = (rounds / PATIENCE).max(LEAST_PATIENCE);
     let mut idle = 0;
     let mut random = 0x9e37_79b9_7f4a_7c15u64;
