@@ -11,8 +11,8 @@ use smallvec::SmallVec;
 /// How far an instruction is moved at most.
 const FAR: usize = 64;
 
-/// Short blocks are not searched for longer than this.
-const MOST_ROUNDS: u64 = 8192;
+/// Short blocks are not searched for longer than this many rounds per instruction.
+const MOST_ROUNDS: u64 = 64;
 /// It ends when one part in so many of its rounds has brought nothing, but not before this many.
 const PATIENCE: u64 = 4;
 const LEAST_PATIENCE: u64 = 64;
@@ -30,8 +30,8 @@ pub fn search(
     if n < 4 {
         return cycles;
     }
-    let rounds =
-        (u64::from(evaluations) * 100 / n as u64).clamp(4, u64::from(evaluations).clamp(4, MOST_ROUNDS));
+    let rounds = (u64::from(evaluations) * 100 / n as u64)
+        .clamp(4, u64::from(evaluations).clamp(4, MOST_ROUNDS * n as u64));
     let patience = (rounds / PATIENCE).max(LEAST_PATIENCE);
     let mut idle = 0;
     let mut random = 0x9e37_79b9_7f4a_7c15u64;
