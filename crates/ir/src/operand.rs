@@ -84,6 +84,11 @@ pub enum Space {
 }
 
 impl Space {
+    /// Whether an access goes to global memory, as one through a generic address nearly always does.
+    pub const fn is_global(self) -> bool {
+        matches!(self, Space::Global | Space::Generic)
+    }
+
     /// Every space.
     pub const ALL: [Space; 10] = [
         Space::Generic,

@@ -22,8 +22,12 @@ pub struct Multiprocessor {
     pub shared: u64,
     /// Bytes of it that every block needs beyond its own.
     pub reserved: u64,
+    /// Cycles that reading a register bank may lag behind before it holds issue up.
+    pub bank_lag: u32,
     /// Cycles that the memory pipe may lag behind before it holds issue up.
     pub memory_queue: u32,
+    /// Shared accesses of 4 bytes that one of 16 keeps the memory pipe as long as.
+    pub wide_shared: u32,
     /// Bytes that one access of a thread may share with the next.
     pub line: u32,
     /// Cycles of the memory pipe that coming back to such bytes costs.
@@ -85,7 +89,9 @@ struct Raw {
     register_unit: u32,
     shared: u64,
     reserved: u64,
+    bank_lag: u32,
     memory_queue: u32,
+    wide_shared: u32,
     line: u32,
     left_line: u32,
     source: String,
@@ -110,7 +116,9 @@ fn parse(text: &str) -> Result<Vec<Row<Entry>>, TableError> {
 
 fn entry(row: Row<Raw>) -> Result<Row<Entry>, TableError> {
     let Raw { schedulers, warps, blocks, registers, register_unit, shared, reserved, .. } = row.value;
-    if [schedulers, warps, blocks, registers, register_unit, row.value.line].contains(&0) {
+    if [schedulers, warps, blocks, registers, register_unit, row.value.line, row.value.wide_shared]
+        .contains(&0)
+    {
         return Err(row.error("a multiprocessor holds something of everything"));
     }
     if !warps.is_multiple_of(schedulers) || reserved >= shared {
@@ -127,7 +135,7 @@ fn entry(row: Row<Raw>) -> Result<Row<Entry>, TableError> {
         .map(|name| number(name).ok_or_else(|| row.error(format!("`{name}` is no architecture"))))
         .collect();
     let archs = archs?;
-    let Raw { memory_queue, line, left_line, .. } = row.value;
+    let Raw { bank_lag, memory_queue, wide_shared, line, left_line, .. } = row.value;
     let sm = Multiprocessor {
         schedulers,
         warps,
@@ -136,7 +144,9 @@ fn entry(row: Row<Raw>) -> Result<Row<Entry>, TableError> {
         register_unit,
         shared,
         reserved,
+        bank_lag,
         memory_queue,
+        wide_shared,
         line,
         left_line,
     };
@@ -182,7 +192,7 @@ mod tests {
             ("sm_75,4,32,16", "sm_75,4,32,0"),
             ("sm_75,4,32", "sm_75,4,33"),
             ("sm_75,4", "sm_x,4"),
-            (",65536,0,4", ",65536,65536,4"),
+            (",65536,0,1", ",65536,65536,1"),
             (",72,as above", ",72,"),
         ] {
             assert!(text.contains(from), "{from}");

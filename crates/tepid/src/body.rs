@@ -8,7 +8,7 @@ use crate::reuse::Kept;
 use rustc_hash::FxHashMap;
 use sassafras_deps::paths::Paths;
 use sassafras_deps::{BuildOptions, Graph, Node, build};
-use sassafras_ir::{Block, Inst, MemAccess, RegClass, Space};
+use sassafras_ir::{Block, Inst, RegClass, Space};
 use sassafras_list::{Demand, Resources, Unit};
 use sassafras_machine::dispatch::Pipe;
 use sassafras_machine::multiprocessor::Multiprocessor;
@@ -80,8 +80,9 @@ pub struct Around<'f> {
 /// Results under way where a block starts: cycles until they are there, by lane.
 pub type Entry = FxHashMap<u16, u32>;
 
-/// Narrow accesses that the widest one takes as long as.
-const WIDEST: u32 = 3;
+/// Bytes of a narrow access and of the widest.
+const NARROW: u32 = 4;
+const WIDE: u32 = 16;
 /// How often a path may go around a loop before it is cut off.
 const AROUND: usize = 4;
 
@@ -107,7 +108,7 @@ impl Body {
             graph = graph.with_orders(&orders).unwrap_or(graph);
         }
         let paths = Paths::new(&graph);
-        let nodes: Vec<NodeFacts> = insts.iter().map(|&inst| NodeFacts::new(code, inst)).collect();
+        let nodes: Vec<NodeFacts> = insts.iter().map(|&inst| NodeFacts::new(code, inst, sm)).collect();
         let resources = resources(&nodes);
         let steady = steady(&graph, &paths, &nodes, is_loop);
         let entry = enter(code, &insts, &around.entry);
@@ -146,13 +147,15 @@ impl NodeFacts {
         self.pipes.iter().map(|&(_, cycles)| cycles).max().unwrap_or(0).max(1)
     }
 
-    fn new(code: &Code<'_>, inst: Inst) -> NodeFacts {
+    fn new(code: &Code<'_>, inst: Inst, sm: &Multiprocessor) -> NodeFacts {
         let f = code.f;
         let op = code.op(inst);
-        // Wide accesses keep the memory pipe for longer, those of 16 bytes for as long as three narrow ones: with that, and not
-        // with four, the model ranks 160 orders of sgemm128 as an H200 does.
-        let width = f.accesses(inst).filter_map(|(access, _)| access.width).max().unwrap_or(4);
-        let factor = |pipe| if pipe == Pipe::Memory { width.div_ceil(4).clamp(1, WIDEST) as u16 } else { 1 };
+        // Wide accesses keep the memory pipe for as many cycles as narrow ones of the same bytes, shared ones for fewer.
+        let width = f.accesses(inst).filter_map(|(access, _)| access.width).max().unwrap_or(NARROW);
+        let is_shared = f.accesses(inst).all(|(access, _)| access.space == Space::Shared);
+        let widest = if is_shared { sm.wide_shared } else { WIDE / NARROW };
+        let narrow = width.div_ceil(NARROW).clamp(1, widest) as u16;
+        let factor = |pipe| if pipe == Pipe::Memory { narrow } else { 1 };
         let sources = if op.decoupled { Sources::default() } else { code.sources(inst) };
         let mut banks = [0; 2];
         for span in sources.iter().flatten() {
@@ -171,8 +174,7 @@ impl NodeFacts {
                 .collect(),
             sources,
             banks,
-            is_load: f.accesses(inst).any(|(access, write)| !write && is_global(access))
-                && !f.defs(inst).is_empty(),
+            is_load: code.loads_global(inst),
             writes: general.collect(),
             kind,
             cycles,
@@ -230,10 +232,6 @@ fn enter(code: &Code<'_>, insts: &[Inst], entry: &Entry) -> Vec<u32> {
             ready
         })
         .collect()
-}
-
-fn is_global(access: &MemAccess) -> bool {
-    matches!(access.space, Space::Global | Space::Generic)
 }
 
 fn resources(nodes: &[NodeFacts]) -> Resources {

@@ -16,8 +16,6 @@ use fixedbitset::FixedBitSet;
 use sassafras_deps::Node;
 use sassafras_machine::dispatch::Pipe;
 
-/// Cycles that reading a bank may lag behind issue. Over 160 orders of n-body and of sgemm each, a lag of one ranks them best.
-const BANK_LAG: u32 = 1;
 /// Iterations of a loop that are run, of which the first warms up.
 const ITERATIONS: u32 = 3;
 
@@ -222,7 +220,7 @@ impl<'b> Pipeline<'b> {
                 let fetch = fetches[warp.at];
                 for bank in 0..2 {
                     if fetch[bank] > 0 {
-                        start = start.max(banks[bank].saturating_sub(BANK_LAG));
+                        start = start.max(banks[bank].saturating_sub(body.sm.bank_lag));
                     }
                 }
                 start
@@ -319,7 +317,7 @@ impl<'b> Pipeline<'b> {
             last = Some((at, line));
         }
         if let Some((at, line)) = last
-            && lines.continued.count_ones(..) > 0
+            && !lines.continued.is_clear()
             && !lines.continued.contains(usize::from(line))
         {
             // The code behind the block comes back to a line.
