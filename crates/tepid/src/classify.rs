@@ -138,11 +138,8 @@ impl Profile {
         };
         for &inst in insts {
             for (access, _) in code.f.accesses(inst) {
-                match access.space {
-                    Space::Shared => profile.shared += 1,
-                    Space::Global | Space::Generic => profile.global += 1,
-                    _ => {}
-                }
+                profile.shared += u32::from(access.space == Space::Shared);
+                profile.global += u32::from(access.space.is_global());
             }
             let (kind, cycles) = kind(code, inst);
             match kind {

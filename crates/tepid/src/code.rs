@@ -144,6 +144,12 @@ impl<'f> Code<'f> {
         &self.ops[self.f.inst(inst).opcode.as_u32() as usize]
     }
 
+    /// Whether an instruction loads from global memory into registers.
+    pub fn loads_global(&self, inst: Inst) -> bool {
+        let reads = self.f.accesses(inst).any(|(access, write)| !write && access.space.is_global());
+        reads && !self.f.defs(inst).is_empty()
+    }
+
     /// Whether some of the instructions run beside the warp.
     pub fn has_group(&self, insts: &[Inst]) -> bool {
         insts.iter().any(|&inst| self.op(inst).special == Special::Warpgroup)
@@ -374,7 +380,8 @@ impl<'c, 'f> Distances<'c, 'f> {
             | (touch.used_as as u64) << 44
             | (touch.file as u64) << 48
             | u64::from(high) << 56
-            | u64::from(touch.addend) << 57;
+            | u64::from(touch.addend) << 57
+            | u64::from(self.code.op(consumer).decoupled) << 58;
         let code = self.code;
         *self.known.entry(key).or_insert_with(|| {
             let query = PairQuery {

@@ -14,7 +14,7 @@ use crate::cutlass::CutlassPlan;
 use crate::latency::Mined;
 use crate::pipeline::Pipeline;
 use crate::policies::Given;
-use crate::schedule::{Choice, Settings, choose_order, run, stays};
+use crate::schedule::{Choice, Contest, Settings, run, stays};
 use crate::streams::Streams;
 use fixedbitset::FixedBitSet;
 use sassafras_ir::cfg::Cfg;
@@ -198,7 +198,7 @@ impl Whole<'_, '_> {
         } else {
             let interleaved = self.cutlass.and_then(|plan| plan.policy(self.code, &body));
             let more = interleaved.map(|mut policy| run(&body, &mut policy));
-            choose_order(&body, &mut pipeline, before, &settings, more)
+            Contest { body: &body, pipeline: &mut pipeline, before, settings: &settings, more }.decide()
         };
         let followed = self.cfg.succs(block).iter().any(|&succ| succ != block && self.matters(succ));
         let leaves = match &choice {

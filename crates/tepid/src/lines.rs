@@ -9,7 +9,7 @@
 use fixedbitset::FixedBitSet;
 use rustc_hash::FxHashMap;
 use sassafras_deps::{Graph, Node};
-use sassafras_ir::{Function, Inst, MemAccess, Space};
+use sassafras_ir::{Function, Inst};
 
 /// More lines than this are not put in order.
 const MOST: usize = 64;
@@ -33,6 +33,11 @@ type Base = (u32, u32);
 impl StoreLines {
     /// Of a block, with what may follow it. Bytes closer than `line` to each other belong together.
     pub fn new(f: &Function, insts: &[Inst], following: &[&[Inst]], line: u32) -> StoreLines {
+        let mut found = StoreLines { of: vec![None; insts.len()], ..StoreLines::default() };
+        let none = FxHashMap::default();
+        if !insts.iter().any(|&inst| stores(f, inst, &none).next().is_some()) {
+            return found;
+        }
         let mut versions: FxHashMap<u32, u32> = FxHashMap::default();
         let mut groups: FxHashMap<Base, Vec<(i64, u32)>> = FxHashMap::default();
         for (at, &inst) in (0..).zip(insts) {
@@ -40,10 +45,6 @@ impl StoreLines {
                 groups.entry(base).or_default().push((offset, at));
             }
             f.for_each_write(inst, |lane| *versions.entry(lane.lane.bits()).or_default() += 1);
-        }
-        let mut found = StoreLines { of: vec![None; insts.len()], ..StoreLines::default() };
-        if groups.is_empty() {
-            return found;
         }
         let mut behind: FxHashMap<Base, Vec<i64>> = FxHashMap::default();
         for insts in following {
@@ -132,13 +133,14 @@ impl StoreLines {
 }
 
 /// The global stores of an instruction.
-fn stores(f: &Function, inst: Inst, versions: &FxHashMap<u32, u32>) -> Vec<(Base, i64)> {
-    let global = |access: &MemAccess| matches!(access.space, Space::Global | Space::Generic);
-    let stored = f.accesses(inst).filter(|(access, write)| *write && global(access));
-    stored
-        .filter_map(|(access, _)| {
-            let lane = access.base?.first().bits();
-            Some(((lane, versions.get(&lane).copied().unwrap_or(0)), access.offset))
-        })
-        .collect()
+fn stores<'a>(
+    f: &'a Function,
+    inst: Inst,
+    versions: &'a FxHashMap<u32, u32>,
+) -> impl Iterator<Item = (Base, i64)> + 'a {
+    let stored = f.accesses(inst).filter(|(access, write)| *write && access.space.is_global());
+    stored.filter_map(|(access, _)| {
+        let lane = access.base?.first().bits();
+        Some(((lane, versions.get(&lane).copied().unwrap_or(0)), access.offset))
+    })
 }

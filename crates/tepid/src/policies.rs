@@ -7,7 +7,6 @@ mod height;
 mod paced;
 mod reuse;
 mod reverse;
-mod source;
 mod steady;
 
 pub use balance::Balance;
@@ -17,5 +16,4 @@ pub use height::Height;
 pub use paced::Paced;
 pub use reuse::ReuseFirst;
 pub use reverse::Reverse;
-pub use source::Source;
 pub use steady::Steady;

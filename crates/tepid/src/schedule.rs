@@ -7,10 +7,11 @@
 use crate::body::Body;
 use crate::classify::Class;
 use crate::pipeline::Pipeline;
-use crate::policies::{Balance, EarlyLoads, Height, Paced, ReuseFirst, Reverse, Source, Steady};
+use crate::policies::{Balance, EarlyLoads, Height, Paced, ReuseFirst, Reverse, Steady};
 use crate::search::search;
 use sassafras_deps::Node;
 use sassafras_ir::{Block, Inst};
+use sassafras_list::strategies::Original;
 use sassafras_list::{Direction, Strategy, schedule};
 
 /// A loop with more than one global load in so many instructions loads much.
@@ -33,6 +34,8 @@ const SHARED_MARGIN: u64 = 20;
 /// does not know which an H200 runs faster.
 const UNPROVEN: u32 = 30;
 
+/// With more warps the model says nothing new, and errs more.
+const MODELLED_WARPS: u32 = 4;
 /// Warps that closed loops are modelled with, and how much longer they are searched.
 const CLOSED_WARPS: usize = 2;
 const CLOSED_SEARCH: u32 = 128;
@@ -50,8 +53,8 @@ pub struct Settings {
     pub evaluations: u32,
     /// Only this order, whatever the model says.
     pub policy: Option<Policy>,
-    /// Thousandths that a search must bring to be believed.
-    pub unproven: u32,
+    /// Whether the model sees all that matters, so that what a search brings is believed.
+    pub trusted: bool,
     /// How hard to try: 0 leaves everything as it came, 1 is the standard, each step above searches four times as long and lets
     /// more policies compete.
     pub level: u32,
@@ -82,16 +85,22 @@ pub enum Policy {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { warps: 4, margin: 10, evaluations: 32, policy: None, unproven: UNPROVEN, level: 1 }
+        Settings { warps: 4, margin: 10, evaluations: 32, policy: None, trusted: false, level: 1 }
     }
 }
 
 impl Settings {
+    /// For code of which each scheduler has so many warps at once.
+    #[must_use]
+    pub fn for_warps(self, resident: u32) -> Settings {
+        Settings { warps: resident.clamp(1, MODELLED_WARPS) as usize, ..self }
+    }
+
     /// For a closed loop: of what happens there the model knows enough for a long search.
     pub(crate) fn closed(&self) -> Settings {
         let evaluations = self.evaluations.saturating_mul(CLOSED_SEARCH);
         let level = if self.level == 1 { CLOSED_LEVEL } else { self.level };
-        Settings { warps: self.warps.min(CLOSED_WARPS), evaluations, unproven: 0, level, ..*self }
+        Settings { warps: self.warps.min(CLOSED_WARPS), evaluations, trusted: true, level, ..*self }
     }
 }
 
@@ -124,153 +133,151 @@ pub(crate) fn stays(body: &Body, settings: &Settings) -> bool {
     }
 }
 
-/// The best order of a block, if it is not the one that came. `more` competes with what the policies make.
-pub(crate) fn choose_order(
-    body: &Body,
-    pipeline: &mut Pipeline<'_>,
-    before: u32,
-    settings: &Settings,
-    more: Option<(&'static str, Vec<Node>)>,
-) -> Option<Choice> {
-    let original = body.original();
-    let chosen = match settings.policy {
-        Some(policy) => {
-            let (by, order) = by_policy(body, policy);
-            Some((pipeline.cycles(&order), by, order))
-        }
-        None if body.profile.works_in_shared() && settings.unproven > 0 => {
-            choose_in_shared(body, pipeline, before, settings, more)
-        }
-        None if body.is_loop || settings.level > 1 && body.profile.class != Class::Straight => {
-            choose_for_loop(body, pipeline, before, settings, more)
-        }
-        None => choose_for_once(body, pipeline, before),
-    };
-    let (after, by, order) = chosen.filter(|(.., order)| *order != original)?;
-    let nodes = order;
-    let order = nodes.iter().map(|node| body.insts[node.index()]).collect();
-    Some(Choice { block: body.block, order, nodes, cycles: (before, after), by, class: body.profile.class })
-}
-
+/// An order with who made it.
+pub(crate) type Proposal = (&'static str, Vec<Node>);
 /// An order with its cycles and who made it.
 type Made = (u32, &'static str, Vec<Node>);
 
-/// The best of the policies, whose orders of code that works in shared memory an H200 runs faster, nearly whatever the model says: it
-/// does not see that warps meet at barriers.
-fn choose_in_shared(
-    body: &Body,
-    pipeline: &mut Pipeline<'_>,
-    before: u32,
-    settings: &Settings,
-    more: Option<(&'static str, Vec<Node>)>,
-) -> Option<Made> {
-    let most = u64::from(before) * (1000 + SHARED_MARGIN) / 1000;
-    let limit = u32::try_from(most).unwrap_or(u32::MAX);
-    let mut best: Made = (limit.saturating_add(1), "original", body.original());
-    compete(body, pipeline, &mut best, more);
-    if best.0 > limit {
-        return None;
-    }
-    if settings.level > 1 {
-        improve(body, pipeline, &mut best, settings);
-    }
-    Some(best)
+/// Orders that compete for a block.
+pub(crate) struct Contest<'a, 'b> {
+    /// The block.
+    pub body: &'b Body,
+    /// The judge.
+    pub pipeline: &'a mut Pipeline<'b>,
+    /// Cycles of the order that came.
+    pub before: u32,
+    /// How to schedule.
+    pub settings: &'a Settings,
+    /// Competes with what the policies make, and must be clearly better.
+    pub more: Option<Proposal>,
 }
 
-/// Policies and a search compete; the order that came stays unless another is better by the margin.
-fn choose_for_loop(
-    body: &Body,
-    pipeline: &mut Pipeline<'_>,
-    before: u32,
-    settings: &Settings,
-    more: Option<(&'static str, Vec<Node>)>,
-) -> Option<Made> {
-    let better = |cycles: u32| {
-        u64::from(cycles) * 1000 <= u64::from(before) * u64::from(1000 - settings.margin.min(1000))
-    };
-    if !better(pipeline.bound()) {
-        return None;
+impl Contest<'_, '_> {
+    /// The best order of the block, if it is not the one that came.
+    pub fn decide(mut self) -> Option<Choice> {
+        let Contest { body, before, settings, .. } = self;
+        let chosen = match settings.policy {
+            Some(policy) => {
+                let (by, order) = by_policy(body, policy);
+                Some((self.pipeline.cycles(&order), by, order))
+            }
+            None if body.profile.works_in_shared() && !settings.trusted => self.in_shared(),
+            None if body.is_loop || settings.level > 1 && body.profile.class != Class::Straight => {
+                self.in_loop()
+            }
+            None => self.once(),
+        };
+        let (after, by, nodes) = chosen.filter(|(.., order)| *order != body.original())?;
+        let order = nodes.iter().map(|node| body.insts[node.index()]).collect();
+        let cycles = (before, after);
+        Some(Choice { block: body.block, order, nodes, cycles, by, class: body.profile.class })
     }
-    let mut best: Made = (before, "original", body.original());
-    compete(body, pipeline, &mut best, more);
-    if best.0 == before && settings.level <= 1 {
-        // Where no policy finds anything a short search does not, either.
-        return None;
-    }
-    improve(body, pipeline, &mut best, settings);
-    better(best.0).then_some(best)
-}
 
-/// Lets the policies compete with the best order so far, and behind them `more`, which must be clearly better.
-fn compete(
-    body: &Body,
-    pipeline: &mut Pipeline<'_>,
-    best: &mut Made,
-    more: Option<(&'static str, Vec<Node>)>,
-) {
-    let mut try_out = |(by, order): (&'static str, Vec<Node>), margin: u32, pipeline: &mut Pipeline<'_>| {
-        let limit = u64::from(best.0) * u64::from(1000 - margin) / 1000;
-        if let Some(cycles) = pipeline.cycles_within(&order, (limit as u32).saturating_sub(1)) {
-            *best = (cycles, by, order);
+    /// The best of the policies, whose orders of code that works in shared memory an H200 runs faster, nearly whatever the model
+    /// says: it does not see that warps meet at barriers.
+    fn in_shared(&mut self) -> Option<Made> {
+        let most = u64::from(self.before) * (1000 + SHARED_MARGIN) / 1000;
+        let limit = u32::try_from(most).unwrap_or(u32::MAX);
+        let mut best: Made = (limit.saturating_add(1), "original", self.body.original());
+        self.compete(&mut best);
+        if best.0 > limit {
+            return None;
         }
-    };
-    let reuse = by_policy(body, Policy::Reuse);
-    let at_hand =
-        body.profile.class == Class::Mac && fetches(body, &reuse.1) < fetches(body, &body.original());
-    try_out(by_policy(body, Policy::Height), 0, pipeline);
-    try_out(reuse, 0, pipeline);
-    for policy in [Policy::Steady, Policy::Balance, Policy::Paced] {
-        try_out(by_policy(body, policy), 0, pipeline);
-    }
-    if at_hand {
-        // Operands can be kept at hand: how much that may delay long paths is worth trying out.
-        for window in OTHER_WINDOWS {
-            try_out(run(body, &mut ReuseFirst::new(body, window)), 0, pipeline);
+        if self.settings.level > 1 {
+            self.improve(&mut best);
         }
+        Some(best)
     }
-    if let Some(made) = more {
-        try_out(made, UNPROVEN, pipeline);
-    }
-}
 
-/// Improves the best order by a search, if that brings more than the model errs by.
-fn improve(body: &Body, pipeline: &mut Pipeline<'_>, best: &mut Made, settings: &Settings) {
-    let evaluations = settings.evaluations << (2 * settings.level.clamp(1, DEEPEST_LEVEL) - 2);
-    let mut order = best.2.clone();
-    let bound = pipeline.bound();
-    let enough = u64::from(best.0) * u64::from(1000 - settings.unproven) / 1000;
-    if u64::from(bound) > enough {
-        return;
+    /// Policies and a search compete; the order that came stays unless another is better by the margin.
+    fn in_loop(&mut self) -> Option<Made> {
+        let (before, settings) = (self.before, self.settings);
+        let better = |cycles: u32| {
+            u64::from(cycles) * 1000 <= u64::from(before) * u64::from(1000 - settings.margin.min(1000))
+        };
+        if !better(self.pipeline.bound()) {
+            return None;
+        }
+        let mut best: Made = (before, "original", self.body.original());
+        self.compete(&mut best);
+        if best.0 == before && settings.level <= 1 {
+            // Where no policy finds anything a short search does not, either.
+            return None;
+        }
+        self.improve(&mut best);
+        better(best.0).then_some(best)
     }
-    let improved = search(body, pipeline, &mut order, best.0, bound, evaluations);
-    if u64::from(improved) <= enough {
-        *best = (improved, "search", order);
-    }
-}
 
-/// Code that runs once is bound by memory: stores of a line go together, and if there is nothing to be done about those, loads go
-/// early unless the model says that this costs something.
-fn choose_for_once(body: &Body, pipeline: &mut Pipeline<'_>, before: u32) -> Option<Made> {
-    if body.lines.members.len() > 1 {
-        let (by, order) = by_policy(body, Policy::StoreLines);
-        let after = pipeline.cycles(&order);
-        if after < before {
-            return Some((after, by, order));
+    /// Lets the policies compete with the best order so far.
+    fn compete(&mut self, best: &mut Made) {
+        let body = self.body;
+        let mut try_out = |(by, order): Proposal, margin: u32| {
+            let limit = u64::from(best.0) * u64::from(1000 - margin) / 1000;
+            if let Some(cycles) = self.pipeline.cycles_within(&order, (limit as u32).saturating_sub(1)) {
+                *best = (cycles, by, order);
+            }
+        };
+        let reuse = by_policy(body, Policy::Reuse);
+        let at_hand =
+            body.profile.class == Class::Mac && fetches(body, &reuse.1) < fetches(body, &body.original());
+        try_out(by_policy(body, Policy::Height), 0);
+        try_out(reuse, 0);
+        for policy in [Policy::Steady, Policy::Balance, Policy::Paced] {
+            try_out(by_policy(body, policy), 0);
+        }
+        if at_hand {
+            // Operands can be kept at hand: how much that may delay long paths is worth trying out.
+            for window in OTHER_WINDOWS {
+                try_out(run(body, &mut ReuseFirst::new(body, window)), 0);
+            }
+        }
+        if let Some(made) = self.more.take() {
+            try_out(made, UNPROVEN);
         }
     }
-    if !body.nodes.iter().any(|node| node.is_load) {
-        return None;
+
+    /// Improves the best order by a search, if that brings more than the model errs by.
+    fn improve(&mut self, best: &mut Made) {
+        let settings = self.settings;
+        let evaluations = settings.evaluations << (2 * settings.level.clamp(1, DEEPEST_LEVEL) - 2);
+        let margin = if settings.trusted { 0 } else { UNPROVEN };
+        let enough = u64::from(best.0) * u64::from(1000 - margin) / 1000;
+        let bound = self.pipeline.bound();
+        if u64::from(bound) > enough {
+            return;
+        }
+        let mut order = best.2.clone();
+        let improved = search(self.body, self.pipeline, &mut order, best.0, bound, evaluations);
+        if u64::from(improved) <= enough && improved < best.0 {
+            *best = (improved, "search", order);
+        }
     }
-    let (by, order) = by_policy(body, Policy::EarlyLoads);
-    let earlier = |(place, node): (usize, &Node)| {
-        body.nodes[node.index()].is_load && node.index() >= place + WORTH_MOVING
-    };
-    if !order.iter().enumerate().any(earlier) {
-        return None;
+
+    /// Code that runs once is bound by memory: stores of a line go together, and if there is nothing to be done about those, loads
+    /// go early unless the model says that this costs something.
+    fn once(&mut self) -> Option<Made> {
+        let (body, before) = (self.body, self.before);
+        if body.lines.members.len() > 1 {
+            let (by, order) = by_policy(body, Policy::StoreLines);
+            let after = self.pipeline.cycles(&order);
+            if after < before {
+                return Some((after, by, order));
+            }
+        }
+        if !body.nodes.iter().any(|node| node.is_load) {
+            return None;
+        }
+        let (by, order) = by_policy(body, Policy::EarlyLoads);
+        let earlier = |(place, node): (usize, &Node)| {
+            body.nodes[node.index()].is_load && node.index() >= place + WORTH_MOVING
+        };
+        if !order.iter().enumerate().any(earlier) {
+            return None;
+        }
+        let after = self.pipeline.cycles(&order);
+        let cheap = u64::from(after) * 1000 <= u64::from(before) * (1000 + EARLY_MARGIN);
+        cheap.then_some((after, by, order))
     }
-    let after = pipeline.cycles(&order);
-    let cheap = u64::from(after) * 1000 <= u64::from(before) * (1000 + EARLY_MARGIN);
-    cheap.then_some((after, by, order))
 }
 
 /// Registers fetched by an order.
@@ -281,12 +288,12 @@ fn fetches(body: &Body, order: &[Node]) -> u32 {
 }
 
 /// What a strategy makes of a block.
-pub(crate) fn run<S: Strategy>(body: &Body, strategy: &mut S) -> (&'static str, Vec<Node>) {
+pub(crate) fn run<S: Strategy>(body: &Body, strategy: &mut S) -> Proposal {
     let made = schedule(&body.graph, &body.paths, &body.resources, Direction::TopDown, strategy);
     (S::NAME, made.order)
 }
 
-fn by_policy(body: &Body, policy: Policy) -> (&'static str, Vec<Node>) {
+fn by_policy(body: &Body, policy: Policy) -> Proposal {
     match policy {
         Policy::Original => ("original", body.original()),
         Policy::Height => run(body, &mut Height),
@@ -295,7 +302,8 @@ fn by_policy(body: &Body, policy: Policy) -> (&'static str, Vec<Node>) {
         Policy::Steady => run(body, &mut Steady::new(body)),
         Policy::Balance => run(body, &mut Balance::new(body, WINDOW)),
         Policy::Reverse => run(body, &mut Reverse),
-        Policy::StoreLines => run(body, &mut Source),
+        // The graph has the stores together.
+        Policy::StoreLines => ("store-lines", run(body, &mut Original).1),
         Policy::Paced => run(body, &mut Paced::new(body, WINDOW)),
     }
 }

@@ -13,7 +13,7 @@ use fixedbitset::FixedBitSet;
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::dominators::Dominators;
 use sassafras_ir::loops::Loops;
-use sassafras_ir::{Block, Effects, Space};
+use sassafras_ir::{Block, Effects};
 
 /// The loops of a function by what their warps wait for, as blocks whose innermost loop they are.
 #[derive(Clone, Debug, Default)]
@@ -44,9 +44,7 @@ impl Streams {
             let Some(id) = loops.innermost(block) else { continue };
             let id = id.as_u32() as usize;
             for &inst in f.block_insts(block) {
-                let global = |space| matches!(space, Space::Global | Space::Generic);
-                let reads = f.accesses(inst).any(|(access, write)| !write && global(access.space));
-                loads.set(id, loads.contains(id) || reads && !f.defs(inst).is_empty());
+                loads.set(id, loads.contains(id) || code.loads_global(inst));
                 let effects = f.inst(inst).effects;
                 barriers.set(id, barriers.contains(id) || effects.contains(Effects::BARRIER));
                 calls.set(id, calls.contains(id) || effects.contains(Effects::CALL));

@@ -18,6 +18,11 @@ impl Bisection {
         Bisection { blocks, cutoff, taken: AtomicU64::new(0) }
     }
 
+    /// Whether not all blocks may change.
+    pub const fn is_active(&self) -> bool {
+        !self.blocks.is_empty() || self.cutoff.is_some()
+    }
+
     /// Whether a block that would get another order gets it.
     pub fn takes(&self, block: u32) -> bool {
         if !self.blocks.is_empty() && !self.blocks.contains(&block) {

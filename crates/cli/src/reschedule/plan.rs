@@ -106,7 +106,7 @@ fn reorder(
     job: &Job,
     notes: &mut Notes,
 ) -> Result<Made, String> {
-    let warps = job.launch.warps(code, arch).min(MODELLED_WARPS) as usize;
+    let warps = job.launch.warps(code, arch);
     let cycles = |lifted: &Lifted| estimate(lifted, arch, warps);
     let settings = match &job.order {
         Order::Original => {
@@ -128,13 +128,20 @@ fn reorder(
             notes.estimated(before, cycles(lifted));
             return Ok(Made::Order);
         }
-        Order::Tepid(settings) => Settings { warps, ..*settings },
+        Order::Tepid(settings) => settings.for_warps(warps),
     };
     let prepared = tepid::Code::new(&lifted.function, &lifted.sources, arch);
     let cutlass = CutlassPlan::of(&prepared, name, &job.knobs);
     let mut plan = tepid::function::choose_with(&prepared, &settings, cutlass.as_ref());
     let all = plan.choices.len();
     plan.choices.retain(|choice| job.bisection.takes(choice.block.as_u32()));
+    let made = if settings.policy.is_some() || !plan.choices.is_empty() {
+        Made::Order
+    } else if plan.streams.any() && !job.bisection.is_active() {
+        Made::Turns(tepid::yields::hold_streams(&prepared, original, &plan.streams))
+    } else {
+        Made::Nothing
+    };
     for choice in &plan.choices {
         lifted.function.reorder(choice.block, &choice.order);
     }
@@ -142,20 +149,13 @@ fn reorder(
         plan.cycles.1 = estimate(lifted, arch, warps);
     }
     notes.add(&plan);
-    if settings.policy.is_some() || !plan.choices.is_empty() {
-        return Ok(Made::Order);
-    }
-    if !plan.streams.any() {
-        return Ok(Made::Nothing);
-    }
-    let code = tepid::Code::new(&lifted.function, &lifted.sources, arch);
-    Ok(Made::Turns(tepid::yields::hold_streams(&code, original, &plan.streams)))
+    Ok(made)
 }
 
 /// Cycles of the model for a function as it stands.
-fn estimate(lifted: &Lifted, arch: Arch, warps: usize) -> u64 {
+fn estimate(lifted: &Lifted, arch: Arch, warps: u32) -> u64 {
     let code = tepid::Code::new(&lifted.function, &lifted.sources, arch);
-    tepid::function::choose(&code, &Settings { warps, level: 0, ..Settings::default() }).cycles.0
+    tepid::function::choose(&code, &Settings { level: 0, ..Settings::default() }.for_warps(warps)).cycles.0
 }
 
 /// Puts blocks into orders that the user gave.
@@ -194,9 +194,6 @@ fn keep_groups(lifted: &mut Lifted, arch: Arch, old: Vec<Vec<Inst>>) {
         lifted.function.reorder(block, &insts);
     }
 }
-
-/// With more the model says nothing new.
-const MODELLED_WARPS: u32 = 4;
 
 /// New control fields for the instructions of a routine. If there are none for the new order, the one that came is restored.
 fn fields(

@@ -47,7 +47,7 @@ impl Deeds {
         let has = |space: fn(Space) -> bool, write: bool| {
             code.f.accesses(inst).any(|(access, is_write)| is_write == write && space(access.space))
         };
-        let global = |space| matches!(space, Space::Global | Space::Generic);
+        let global = Space::is_global;
         let shared = |space| matches!(space, Space::Shared | Space::Cluster);
         let (loads_global, stores_shared) = (has(global, false), has(shared, true));
         Deeds {
