@@ -18,12 +18,14 @@ pub struct Multiprocessor {
     pub registers: u32,
     /// Registers that a warp's share is rounded up to.
     pub register_unit: u32,
+    /// Registers of a thread's count that its code cannot name.
+    pub withheld: u32,
     /// Bytes of shared memory.
     pub shared: u64,
     /// Bytes of it that every block needs beyond its own.
     pub reserved: u64,
-    /// Cycles that reading a register bank may lag behind before it holds issue up.
-    pub bank_lag: u32,
+    /// Cycles that an instruction has to read its sources before it holds issue up, each bank giving one register per cycle.
+    pub bank_window: u32,
     /// Cycles that the memory pipe may lag behind before it holds issue up.
     pub memory_queue: u32,
     /// Shared accesses of 4 bytes that one of 16 keeps the memory pipe as long as.
@@ -87,9 +89,10 @@ struct Raw {
     blocks: u32,
     registers: u32,
     register_unit: u32,
+    withheld: u32,
     shared: u64,
     reserved: u64,
-    bank_lag: u32,
+    bank_window: u32,
     memory_queue: u32,
     wide_shared: u32,
     line: u32,
@@ -135,16 +138,17 @@ fn entry(row: Row<Raw>) -> Result<Row<Entry>, TableError> {
         .map(|name| number(name).ok_or_else(|| row.error(format!("`{name}` is no architecture"))))
         .collect();
     let archs = archs?;
-    let Raw { bank_lag, memory_queue, wide_shared, line, left_line, .. } = row.value;
+    let Raw { bank_window, memory_queue, wide_shared, line, left_line, .. } = row.value;
     let sm = Multiprocessor {
         schedulers,
         warps,
         blocks,
         registers,
         register_unit,
+        withheld: row.value.withheld,
         shared,
         reserved,
-        bank_lag,
+        bank_window,
         memory_queue,
         wide_shared,
         line,
@@ -192,7 +196,7 @@ mod tests {
             ("sm_75,4,32,16", "sm_75,4,32,0"),
             ("sm_75,4,32", "sm_75,4,33"),
             ("sm_75,4", "sm_x,4"),
-            (",65536,0,1", ",65536,65536,1"),
+            (",65536,0,2", ",65536,65536,2"),
             (",72,as above", ",72,"),
         ] {
             assert!(text.contains(from), "{from}");

@@ -22,6 +22,7 @@ use sassafras_control::volta;
 use sassafras_cubin::{Boundary, BoundaryKind, Code, Cubin};
 use sassafras_ir::{Block, Effects, Function, Inst, Lane, RegClass, Span};
 use sassafras_machine::Arch;
+use sassafras_machine::multiprocessor::Multiprocessor;
 use sassafras_sass::program::{Program, Routine};
 use sassafras_sass::rename::fits;
 use sassafras_sass::{Decoded, RegOperand};
@@ -58,7 +59,7 @@ impl<'a, 'd> Twins<'a, 'd> {
 /// How many registers the code of a section may name.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
-    /// As the cubin says; `None` when it does not.
+    /// As the cubin says, without those that are withheld; `None` when it does not.
     general: Option<u32>,
     uniform: u32,
     /// Whether the number changes while the code runs: then a block is sure of those only that it names.
@@ -69,7 +70,7 @@ impl Limits {
     pub fn new(code: &Code<'_>, arch: Arch, routines: &[Routine]) -> Limits {
         let mut opcodes = routines.iter().flat_map(|routine| routine.lifted.function.opcodes());
         Limits {
-            general: code.registers,
+            general: code.registers.map(|count| count.saturating_sub(Multiprocessor::of(arch).withheld)),
             uniform: arch.info().registers.uniform.unwrap_or(0).into(),
             dynamic: opcodes.any(|opcode| opcode.starts_with("USETMAXREG")),
         }
