@@ -295,6 +295,77 @@ impl Function {
         self.insts[inst].effects |= effects;
     }
 
+    /// Gives an instruction other registers: `read` maps what its guard, addresses and uses name, `written` what it defines.
+    ///
+    /// What `read` makes of a guard must be a single lane.
+    pub fn rename(
+        &mut self,
+        inst: Inst,
+        mut read: impl FnMut(Span) -> Span,
+        mut written: impl FnMut(Span) -> Span,
+    ) {
+        let data = &mut self.insts[inst];
+        if let Some(guard) = &mut data.guard {
+            guard.lane = read(guard.lane.into()).first();
+        }
+        let (first, defs) = (data.first_operand as usize, usize::from(data.defs));
+        let operands = &mut self.operands[first..first + defs + usize::from(data.uses)];
+        for (i, operand) in operands.iter_mut().enumerate() {
+            match operand {
+                Operand::Reg(span) if i < defs => *span = written(*span),
+                Operand::Reg(span) | Operand::Tied { span, .. } => *span = read(*span),
+                Operand::Mem(mem) => {
+                    // Another instruction may name the same access.
+                    let mut access = self.mems[*mem];
+                    access.base = access.base.map(&mut read);
+                    access.index = access.index.map(&mut read);
+                    *mem = self.mems.push(access);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Keeps something else for writing the instruction back.
+    pub fn set_payload(&mut self, inst: Inst, payload: Payload) {
+        self.insts[inst].payload = payload;
+    }
+
+    /// A function of only this block. Its instructions are numbered as they stand, and labels name the block itself.
+    #[must_use]
+    pub fn excerpt(&self, block: Block) -> Function {
+        let mut excerpt = Function::new(self.name.clone(), self.arch.clone());
+        let only = excerpt.add_block(self.block_name(block));
+        for &inst in self.block_insts(block) {
+            let data = &self.insts[inst];
+            let operands: Vec<Operand> = self
+                .operands(inst)
+                .iter()
+                .map(|&operand| match operand {
+                    Operand::Label(_) => Operand::Label(only),
+                    Operand::Symbol(name) => Operand::Symbol(excerpt.intern(self.text(name))),
+                    Operand::Mem(mem) => Operand::Mem(excerpt.add_mem(self.mems[mem])),
+                    other => other,
+                })
+                .collect();
+            let (defs, uses) = operands.split_at(usize::from(data.defs));
+            let payload = match data.payload {
+                Payload::Text(name) => Payload::Text(excerpt.intern(self.text(name))),
+                other => other,
+            };
+            let spec = InstSpec {
+                opcode: self.opcode_text(data.opcode),
+                guard: data.guard,
+                defs,
+                uses,
+                effects: Some(data.effects),
+                payload,
+            };
+            excerpt.push(only, &spec);
+        }
+        excerpt
+    }
+
     /// Its definitions.
     pub fn defs(&self, inst: Inst) -> &[Operand] {
         let data = &self.insts[inst];

@@ -19,6 +19,7 @@ use sassafras_machine::{Arch, Category};
 use thiserror::Error;
 
 use crate::decode::{Decoded, Decoder, Flow, INSTRUCTION_BYTES, RegOperand};
+use crate::rename::{Renamer, Unnamed};
 
 /// What to lift.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +53,31 @@ pub struct Lifted {
 pub type Sources = [Option<Span>; 3];
 
 impl Lifted {
+    /// Gives an instruction other registers, in its word too: `read` and `written` map what it reads and writes. Where the word does
+    /// not allow it, nothing changes.
+    ///
+    /// # Errors
+    /// When there is no such instruction.
+    pub fn rename(
+        &mut self,
+        renamer: &Renamer,
+        inst: Inst,
+        mut read: impl FnMut(Span) -> Span,
+        mut written: impl FnMut(Span) -> Span,
+    ) -> Result<(), Unnamed> {
+        let Payload::Word(word) = self.function.inst(inst).payload else { return Err(Unnamed::Opaque) };
+        let word = renamer.rename(word, |field| {
+            let to = if field.is_read() { read(field.span) } else { written(field.span) };
+            Some(to.first().index())
+        })?;
+        self.function.set_payload(inst, Payload::Word(word));
+        self.function.rename(inst, &mut read, &mut written);
+        for source in self.sources[inst.as_u32() as usize].iter_mut().flatten() {
+            *source = read(*source);
+        }
+        Ok(())
+    }
+
     /// The byte address of an instruction.
     pub fn address(&self, inst: Inst) -> u64 {
         u64::from(inst.as_u32()) * INSTRUCTION_BYTES
