@@ -63,7 +63,7 @@ pub enum Special {
 /// A lane as an instruction touches it.
 #[derive(Clone, Copy, Debug)]
 pub struct Touch {
-    /// The lane's number, below [`LANES`] or a token's.
+    /// The lane's number, below [`LANES`] or a token's, or [`NOWHERE`].
     pub lane: u16,
     /// The register file.
     pub file: File,
@@ -76,6 +76,9 @@ pub struct Touch {
     /// What a matrix instruction adds to: read when its turn in the pipe has come.
     pub addend: bool,
 }
+
+/// The number of a virtual lane: only orders are made for those, no control fields.
+pub const NOWHERE: u16 = u16::MAX;
 
 /// How many lanes there are; tokens are numbered from here on.
 pub const LANES: u16 = 552;
@@ -119,9 +122,9 @@ impl<'f> Code<'f> {
         for &inst in f.blocks().flat_map(|block| f.block_insts(block)) {
             code.classes[index(inst)] = code.class_of(inst);
             let start = code.touches.len() as u32;
-            f.for_each_read(inst, |lane| code.touches.extend(touch(f, inst, lane, true)));
+            f.for_each_read(inst, |lane| code.touches.push(touch(f, inst, lane, true)));
             let middle = code.touches.len() as u32;
-            f.for_each_write(inst, |lane| code.touches.extend(touch(f, inst, lane, false)));
+            f.for_each_write(inst, |lane| code.touches.push(touch(f, inst, lane, false)));
             if code.op(inst).category == Some(Category::Tensor)
                 && let Some(spacing) = addend_spacing(arch, &shaped_name(f, inst))
             {
@@ -299,7 +302,7 @@ fn addend(f: &Function, inst: Inst) -> Option<u16> {
     places.nth(2).map(|(place, _)| (f.defs(inst).len() + place) as u16)
 }
 
-fn touch(f: &Function, inst: Inst, lane: LaneRef, read: bool) -> Option<Touch> {
+fn touch(f: &Function, inst: Inst, lane: LaneRef, read: bool) -> Touch {
     let leaves = Effects::BRANCH | Effects::EXIT | Effects::RET;
     let used_as = match lane.role {
         _ if !read => Use::Overwrite,
@@ -313,14 +316,14 @@ fn touch(f: &Function, inst: Inst, lane: LaneRef, read: bool) -> Option<Touch> {
         Role::Operand(place) | Role::Address(place) => place.min(255) as u8,
     };
     let odd = lane.part % 2 == 1;
-    Some(Touch {
-        lane: number(lane.lane)?,
+    Touch {
+        lane: number(lane.lane).unwrap_or(NOWHERE),
         file: file(lane.lane.class()),
         high: odd,
         used_as,
         slot: (place, odd),
         addend: false,
-    })
+    }
 }
 
 /// A physical lane's number. Code with control fields has no virtual ones.

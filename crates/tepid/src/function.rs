@@ -14,6 +14,8 @@ use crate::cutlass::CutlassPlan;
 use crate::latency::Mined;
 use crate::pipeline::Pipeline;
 use crate::policies::Given;
+use crate::refine::Refine;
+use crate::rename::Room;
 use crate::schedule::{Choice, Contest, Settings, run, stays};
 use crate::streams::Streams;
 use fixedbitset::FixedBitSet;
@@ -21,6 +23,7 @@ use sassafras_ir::cfg::Cfg;
 use sassafras_ir::dominators::Dominators;
 use sassafras_ir::loops::Loops;
 use sassafras_ir::{Block, Inst};
+use std::cell::OnceCell;
 
 /// What is to be done with a function.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +67,7 @@ pub fn choose_with(code: &Code<'_>, settings: &Settings, cutlass: Option<&Cutlas
         cutlass,
         model: Mined::new(code),
         cfg: &cfg,
+        room: OnceCell::new(),
         streams: Streams::of_loops(code, &loops),
         loops: &loops,
         sizes,
@@ -90,6 +94,8 @@ struct Whole<'a, 'f> {
     cfg: &'a Cfg,
     loops: &'a Loops,
     streams: Streams,
+    /// Where registers may change; few functions have a block that asks.
+    room: OnceCell<Option<Room>>,
     /// By loop: instructions of blocks whose innermost loop it is.
     sizes: Vec<usize>,
     done: Vec<Done>,
@@ -142,6 +148,10 @@ impl Whole<'_, '_> {
         wanted && !self.code.f.block_insts(block).is_empty()
     }
 
+    fn room(&self) -> Option<&Room> {
+        self.room.get_or_init(|| Room::new(self.code.f, self.cfg, self.settings.registers)).as_ref()
+    }
+
     fn place(&self, block: Block) -> Place {
         let of = |block| self.loops.innermost(block);
         let leaves = |&pred: &Block| of(pred).is_some_and(|id| !self.loops.contains(id, block));
@@ -186,7 +196,7 @@ impl Whole<'_, '_> {
         };
         let body = Body::among(self.code, &self.model, block, &around);
         // What a closed loop needs shows with few warps; what is good for those is good for more.
-        let closed = is_loop && self.streams.is_closed(block);
+        let closed = self.streams.is_closed(block);
         let settings = if closed { self.settings.closed() } else { *self.settings };
         let mut pipeline = Pipeline::new(&body, settings.warps);
         let original = body.original();
@@ -200,11 +210,26 @@ impl Whole<'_, '_> {
             let more = interleaved.map(|mut policy| run(&body, &mut policy));
             Contest { body: &body, pipeline: &mut pipeline, before, settings: &settings, more }.decide()
         };
+        let choice = if closed && !fixed && self.settings.policy.is_none() {
+            let refine = Refine {
+                code: self.code,
+                room: self.room(),
+                block,
+                around,
+                warps: settings.warps,
+                resident: settings.resident,
+                evaluations: settings.evaluations,
+            };
+            refined(&refine, &body, before, choice)
+        } else {
+            choice
+        };
         let followed = self.cfg.succs(block).iter().any(|&succ| succ != block && self.matters(succ));
         let leaves = match &choice {
             _ if !followed => Entry::default(),
-            Some(choice) => pipeline.alone(&choice.nodes).leaves,
-            None => pipeline.alone(&body.original()).leaves,
+            // With other registers an order need not be one of the block as it came.
+            Some(choice) if choice.names.is_none() => pipeline.alone(&choice.nodes).leaves,
+            _ => pipeline.alone(&original).leaves,
         };
         let done = &mut self.done[index_of(block.as_u32())];
         let changed = choice.is_some() && done.leaves != leaves;
@@ -231,6 +256,22 @@ impl Whole<'_, '_> {
         }
         plan
     }
+}
+
+/// What was chosen, or what is better as it would be written.
+fn refined(refine: &Refine<'_, '_>, body: &Body, before: u32, choice: Option<Choice>) -> Option<Choice> {
+    let order = choice.as_ref().map_or_else(|| body.original(), |choice| choice.nodes.clone());
+    let Some(made) = refine.from(&order) else { return choice };
+    let names = Some(made.names).filter(|names| !names.is_empty());
+    Some(Choice {
+        block: body.block,
+        order: made.order.iter().map(|node| body.insts[node.index()]).collect(),
+        nodes: made.order,
+        cycles: (before, made.cycles),
+        by: if names.is_some() { "rename" } else { "replay" },
+        class: body.profile.class,
+        names,
+    })
 }
 
 const fn index_of(number: u32) -> usize {

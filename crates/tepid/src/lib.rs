@@ -13,6 +13,7 @@
 //!
 //! Nothing here is trusted: what comes out is checked by a crate that shares none of this.
 
+pub mod banks;
 pub mod boards;
 pub mod body;
 pub mod classify;
@@ -28,6 +29,9 @@ pub mod lines;
 pub mod original;
 pub mod pipeline;
 pub mod policies;
+mod refine;
+pub mod rename;
+pub mod replay;
 pub mod reuse;
 pub mod schedule;
 mod search;

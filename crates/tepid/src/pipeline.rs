@@ -2,8 +2,8 @@
 //!
 //! A model of one sub-core: one instruction per cycle is issued, from the warp that issued last as long as it can go on,
 //! else from the one that has been ready longest. An instruction waits for its operands (edges of the dependence graph: mined
-//! distances and expected latencies), for its pipes, which all warps share, and for the two register banks, each of which
-//! gives one register per cycle; what is at hand from an earlier read is not fetched again. The memory pipe has a queue, and
+//! distances and expected latencies) and for its pipes, which all warps share. One whose sources cannot be read in time holds up
+//! all that follows ([`Banks`]); what is at hand from an earlier read is not fetched again. The memory pipe has a queue, and
 //! holds issue up only when that is full. Neighbouring bytes that are accessed with something else in between take it longer.
 //!
 //! A loop is run for several iterations by all warps, and the cycles of one in the steady state count.
@@ -11,6 +11,7 @@
 //! Cost: linear in warps times instructions and edges. Source: the ptxas-scheduling document (pipeline modeler, functional
 //! unit handlers); register banks, issue order and store lines as measured (bench/gpu).
 
+use crate::banks::Banks;
 use crate::body::{Body, Entry};
 use fixedbitset::FixedBitSet;
 use sassafras_deps::Node;
@@ -18,6 +19,10 @@ use sassafras_machine::dispatch::Pipe;
 
 /// Iterations of a loop that are run, of which the first warms up.
 const ITERATIONS: u32 = 3;
+/// In a long loop one shows the steady state.
+const FEW_ITERATIONS: u32 = 2;
+/// How many instructions that is.
+const LONG: usize = 400;
 
 /// The model, with its memory.
 pub struct Pipeline<'b> {
@@ -168,13 +173,27 @@ impl<'b> Pipeline<'b> {
         self.find_left_lines(order);
         let (all, half) = (self.warps.len(), self.warps.len() / 2);
         if half < 2 {
-            return self.run(order, all, limit);
+            // With more warps than are modelled nobody waits for results.
+            let hidden = self.hidden(order) * all as u32;
+            let most = limit.saturating_mul(2).saturating_add(1);
+            let shown = self.run(order, all, most.saturating_sub(hidden))?;
+            return Some((shown + hidden) / 2).filter(|&cycles| cycles <= limit);
         }
         // Half of them are never quicker than the bound says, twice.
         let most = limit.saturating_mul(2).saturating_add(1);
         let alone = 2 * self.run(order, half, most.saturating_sub(self.bound()) / 2)?;
         let together = self.run(order, all, most.saturating_sub(alone))?;
         Some((alone + together) / 2).filter(|&cycles| cycles <= limit)
+    }
+
+    /// Cycles per iteration of one warp among so many that only issue, banks and pipes hold it up.
+    fn hidden(&self, order: &[Node]) -> u32 {
+        let mut banks = Banks::default();
+        let mut now = 0;
+        for &fetched in &self.fetches[..order.len()] {
+            now += banks.read(now, fetched, self.body.sm.bank_window) + 1;
+        }
+        now.max(self.bound() / self.warps.len() as u32)
     }
 
     /// Roughly the cycles per iteration of all warps, where nothing depends on them.
@@ -192,7 +211,11 @@ impl<'b> Pipeline<'b> {
     /// Cycles per iteration of so many warps, unless they are more than a limit.
     fn run(&mut self, order: &[Node], warps: usize, limit: u32) -> Option<u32> {
         let body = self.body;
-        let iterations = if body.is_loop { ITERATIONS } else { 1 };
+        let iterations = match order.len() {
+            _ if !body.is_loop => 1,
+            LONG.. => FEW_ITERATIONS,
+            _ => ITERATIONS,
+        };
         let counted = if body.is_loop { iterations - 1 } else { 1 };
         let Pipeline { needs, warps: all, fetches, extra, stack, .. } = self;
         let warps = &mut all[..warps];
@@ -200,7 +223,7 @@ impl<'b> Pipeline<'b> {
             warp.start(body, needs, order[0]);
         }
         let mut free = [0u32; Pipe::ALL.len()];
-        let mut banks = [0u32; 2];
+        let mut banks = Banks::default();
         let most = limit.saturating_add(1).saturating_mul(counted);
         let (mut now, mut current) = (0, 0);
         // Warps go on for as long as any of them counts, so that none runs alone at the end.
@@ -216,12 +239,6 @@ impl<'b> Pipeline<'b> {
                 for &(pipe, _) in &body.nodes[order[warp.at].index()].pipes {
                     let slack = if pipe == Pipe::Memory { body.sm.memory_queue } else { 0 };
                     start = start.max(free[pipe as usize].saturating_sub(slack));
-                }
-                let fetch = fetches[warp.at];
-                for bank in 0..2 {
-                    if fetch[bank] > 0 {
-                        start = start.max(banks[bank].saturating_sub(body.sm.bank_lag));
-                    }
                 }
                 start
             };
@@ -253,12 +270,10 @@ impl<'b> Pipeline<'b> {
                     *free = at + u32::from(cycles);
                 }
             }
-            for bank in 0..2 {
-                banks[bank] = banks[bank].max(at) + u32::from(fetches[warp.at][bank]);
-            }
-            warp.issued[0][node] = started;
-            warp.clock = at + 1;
-            (now, current) = (at + 1, chosen);
+            let held = banks.read(at, fetches[warp.at], body.sm.bank_window);
+            warp.issued[0][node] = started + held;
+            warp.clock = at + held + 1;
+            (now, current) = (warp.clock, chosen);
             issued += 1;
             if issued == once && body.is_loop {
                 warm = now;

@@ -12,11 +12,14 @@
 //! iteration with eight warps and 240 with two (ncu), and 188 and 240 here; over 47 versions of it times rank with 0.86 and 0.46, over 62
 //! orders of sgemm128 with 0.76.
 
-use crate::body::Body;
-use crate::code::{Code, index};
+use crate::banks::Banks;
+use crate::body::NodeFacts;
+use crate::code::{Code, Sources, index};
 use crate::original::Fields;
-use sassafras_ir::{Effects, Span};
+use sassafras_ir::{Effects, Inst, Span};
 use sassafras_machine::dispatch::Pipe;
+use sassafras_machine::multiprocessor::Multiprocessor;
+use smallvec::SmallVec;
 
 /// Iterations that are run, of which the first warms up.
 const ITERATIONS: usize = 5;
@@ -27,11 +30,17 @@ const BARRIER: u32 = 10;
 /// Who waits for others at a barrier.
 const NEVER: u32 = u32::MAX;
 
+/// The body of a loop, as it is written.
+pub struct Replay {
+    steps: Vec<Step>,
+    sm: &'static Multiprocessor,
+}
+
 /// An instruction.
-struct Step<'b> {
+struct Step {
     fields: Fields,
-    pipes: &'b [(Pipe, u16)],
-    sources: [Option<Span>; 3],
+    pipes: SmallVec<[(Pipe, u16); 2]>,
+    sources: Sources,
     /// Cycles until the result is there, and until the sources are read.
     latencies: [u32; 2],
     meets: bool,
@@ -51,78 +60,85 @@ struct Warp {
 #[derive(Default)]
 struct Shared {
     free: [u32; Pipe::ALL.len()],
-    banks: [u32; 2],
+    banks: Banks,
     /// By place and bank: whose register is at hand.
     kept: [[Option<(usize, Span)>; 2]; 3],
 }
 
-/// Cycles per iteration and warp of a loop in the order of its body, times 16, with so many warps.
-pub fn cycles(code: &Code<'_>, body: &Body, fields: &[Fields], warps: usize) -> u32 {
-    let steps: Vec<Step<'_>> = body
-        .insts
-        .iter()
-        .zip(&body.nodes)
-        .map(|(&inst, node)| Step {
-            fields: fields[index(inst)],
-            pipes: &node.pipes,
-            sources: node.sources,
-            latencies: [code.op(inst).expected.write, code.op(inst).expected.read].map(u32::from),
-            meets: code.f.inst(inst).effects.contains(Effects::BARRIER),
-        })
-        .collect();
-    if steps.is_empty() || warps == 0 {
-        return 0;
-    }
-    let once = steps.len() * warps;
-    let mut warps = vec![Warp::default(); warps];
-    let mut shared = Shared::default();
-    let (mut now, mut current, mut keeps, mut warm) = (0, 0, false, 0);
-    for issued in 0..ITERATIONS * once {
-        let chosen = loop {
-            let ready = |i: usize| warps[i].ready(&steps, &shared, body.sm.memory_queue);
-            let others = (0..warps.len()).rev().filter(|&i| i != current);
-            let first = keeps.then_some(current).into_iter().chain(others).chain(Some(current));
-            let mut soonest = NEVER;
-            let mut found = None;
-            for i in first {
-                let at = ready(i);
-                if at <= now {
-                    found = Some(i);
-                    break;
-                }
-                soonest = soonest.min(at);
-            }
-            match found {
-                Some(i) => break i,
-                // All wait for somebody who never comes: there is no such code.
-                None if soonest == NEVER => return NEVER,
-                None => now = soonest,
+impl Replay {
+    /// Instructions with their control fields, which are found by instruction.
+    pub fn new(code: &Code<'_>, insts: &[Inst], fields: &[Fields]) -> Replay {
+        let sm = Multiprocessor::of(code.arch);
+        let step = |&inst: &Inst| {
+            let facts = NodeFacts::new(code, inst, sm);
+            Step {
+                fields: fields[index(inst)],
+                pipes: facts.pipes,
+                sources: facts.sources,
+                latencies: [code.op(inst).expected.write, code.op(inst).expected.read].map(u32::from),
+                meets: code.f.inst(inst).effects.contains(Effects::BARRIER),
             }
         };
-        let step = &steps[warps[chosen].at];
-        let held = shared.read(step, chosen, now, body.sm.bank_window);
-        now += held;
-        let started = shared.occupy(step, now);
-        warps[chosen].go_on(step, now, started, steps.len());
-        if step.meets && warps.iter().all(|warp| warp.meets) {
-            for warp in &mut warps {
-                warp.meets = false;
-                warp.next = warp.next.max(now + BARRIER);
+        Replay { steps: insts.iter().map(step).collect(), sm }
+    }
+
+    /// Cycles per iteration and warp, times 16, with so many warps.
+    pub fn cycles(&self, warps: usize) -> u32 {
+        let Replay { steps, sm } = self;
+        if steps.is_empty() || warps == 0 {
+            return 0;
+        }
+        let once = steps.len() * warps;
+        let mut warps = vec![Warp::default(); warps];
+        let mut shared = Shared::default();
+        let (mut now, mut current, mut keeps, mut warm) = (0, 0, false, 0);
+        for issued in 0..ITERATIONS * once {
+            let chosen = loop {
+                let ready = |i: usize| warps[i].ready(steps, &shared, sm.memory_queue);
+                let others = (0..warps.len()).rev().filter(|&i| i != current);
+                let first = keeps.then_some(current).into_iter().chain(others).chain(Some(current));
+                let mut soonest = NEVER;
+                let mut found = None;
+                for i in first {
+                    let at = ready(i);
+                    if at <= now {
+                        found = Some(i);
+                        break;
+                    }
+                    soonest = soonest.min(at);
+                }
+                match found {
+                    Some(i) => break i,
+                    // All wait for somebody who never comes: there is no such code.
+                    None if soonest == NEVER => return NEVER,
+                    None => now = soonest,
+                }
+            };
+            let step = &steps[warps[chosen].at];
+            let held = shared.read(step, chosen, now, sm.bank_window);
+            now += held;
+            let started = shared.occupy(step, now);
+            warps[chosen].go_on(step, now, started, steps.len());
+            if step.meets && warps.iter().all(|warp| warp.meets) {
+                for warp in &mut warps {
+                    warp.meets = false;
+                    warp.next = warp.next.max(now + BARRIER);
+                }
+            }
+            (current, keeps) = (chosen, !step.fields.yields);
+            now += 1;
+            if issued + 1 == once {
+                warm = now;
             }
         }
-        (current, keeps) = (chosen, !step.fields.yields);
-        now += 1;
-        if issued + 1 == once {
-            warm = now;
-        }
+        let counted = (ITERATIONS - 1) * warps.len();
+        ((u64::from(now - warm) * 16) / counted as u64) as u32
     }
-    let counted = (ITERATIONS - 1) * warps.len();
-    ((u64::from(now - warm) * 16) / counted as u64) as u32
 }
 
 impl Warp {
     /// When it can issue its next instruction.
-    fn ready(&self, steps: &[Step<'_>], shared: &Shared, queue: u32) -> u32 {
+    fn ready(&self, steps: &[Step], shared: &Shared, queue: u32) -> u32 {
         if self.meets {
             return NEVER;
         }
@@ -131,14 +147,14 @@ impl Warp {
         for board in (0..BOARDS).filter(|board| step.fields.wait >> board & 1 == 1) {
             at = at.max(self.boards[board]);
         }
-        for &(pipe, _) in step.pipes {
+        for &(pipe, _) in &step.pipes {
             let slack = if pipe == Pipe::Memory { queue } else { 0 };
             at = at.max(shared.free[pipe as usize].saturating_sub(slack));
         }
         at
     }
 
-    fn go_on(&mut self, step: &Step<'_>, now: u32, started: u32, length: usize) {
+    fn go_on(&mut self, step: &Step, now: u32, started: u32, length: usize) {
         for (board, latency) in [step.fields.write, step.fields.read].into_iter().zip(step.latencies) {
             if let Some(slot) = board.and_then(|board| self.boards.get_mut(usize::from(board))) {
                 *slot = (*slot).max(started + latency);
@@ -152,8 +168,8 @@ impl Warp {
 
 impl Shared {
     /// Reads the sources of an instruction. Returns for how long that holds up what follows.
-    fn read(&mut self, step: &Step<'_>, warp: usize, now: u32, window: u32) -> u32 {
-        let mut fetched = [0u32; 2];
+    fn read(&mut self, step: &Step, warp: usize, now: u32, window: u32) -> u32 {
+        let mut fetched = [0u8; 2];
         for (place, source) in step.sources.iter().enumerate() {
             let Some(span) = *source else { continue };
             let bank = span.first().index() as usize % 2;
@@ -166,20 +182,13 @@ impl Shared {
                 self.kept[place][1 - bank] = None;
             }
         }
-        let mut held = 0;
-        for bank in 0..2 {
-            if fetched[bank] > 0 {
-                self.banks[bank] = self.banks[bank].max(now) + fetched[bank];
-                held = held.max(self.banks[bank].saturating_sub(now + window));
-            }
-        }
-        held
+        self.banks.read(now, fetched, window)
     }
 
     /// Takes the pipes. Returns when the instruction's turn in the queue has come.
-    fn occupy(&mut self, step: &Step<'_>, now: u32) -> u32 {
+    fn occupy(&mut self, step: &Step, now: u32) -> u32 {
         let mut started = now;
-        for &(pipe, cycles) in step.pipes {
+        for &(pipe, cycles) in &step.pipes {
             let free = &mut self.free[pipe as usize];
             if pipe == Pipe::Memory {
                 started = now.max(*free);

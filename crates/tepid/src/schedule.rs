@@ -8,7 +8,8 @@ use crate::body::Body;
 use crate::classify::Class;
 use crate::pipeline::Pipeline;
 use crate::policies::{Balance, EarlyLoads, Height, Paced, ReuseFirst, Reverse, Steady};
-use crate::search::search;
+use crate::rename::Names;
+use crate::search::{Bounds, search};
 use sassafras_deps::Node;
 use sassafras_ir::{Block, Inst};
 use sassafras_list::strategies::Original;
@@ -39,14 +40,18 @@ const MODELLED_WARPS: u32 = 4;
 /// Warps that closed loops are modelled with, and how much longer they are searched.
 const CLOSED_WARPS: usize = 2;
 const CLOSED_SEARCH: u32 = 128;
+/// Short blocks are not searched for longer than this many rounds per instruction.
+const MOST_ROUNDS: u64 = 16;
 /// What is the standard elsewhere is too little there.
 const CLOSED_LEVEL: u32 = 2;
 
 /// How to schedule.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Warps of a scheduler in flight.
+    /// Warps of a scheduler in flight, as far as the model tells them apart.
     pub warps: usize,
+    /// All of them.
+    pub resident: u32,
     /// Another order must be better than the one that came by this many thousandths.
     pub margin: u32,
     /// Evaluations of the search per block, for a block of 100 instructions; fewer for longer ones.
@@ -55,6 +60,8 @@ pub struct Settings {
     pub policy: Option<Policy>,
     /// Whether the model sees all that matters, so that what a search brings is believed.
     pub trusted: bool,
+    /// General registers that code may use; without any, it keeps those that it has.
+    pub registers: u32,
     /// How hard to try: 0 leaves everything as it came, 1 is the standard, each step above searches four times as long and lets
     /// more policies compete.
     pub level: u32,
@@ -85,7 +92,16 @@ pub enum Policy {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { warps: 4, margin: 10, evaluations: 32, policy: None, trusted: false, level: 1 }
+        Settings {
+            warps: 4,
+            resident: 4,
+            margin: 10,
+            evaluations: 32,
+            policy: None,
+            trusted: false,
+            registers: 0,
+            level: 1,
+        }
     }
 }
 
@@ -93,7 +109,7 @@ impl Settings {
     /// For code of which each scheduler has so many warps at once.
     #[must_use]
     pub fn for_warps(self, resident: u32) -> Settings {
-        Settings { warps: resident.clamp(1, MODELLED_WARPS) as usize, ..self }
+        Settings { warps: resident.clamp(1, MODELLED_WARPS) as usize, resident, ..self }
     }
 
     /// For a closed loop: of what happens there the model knows enough for a long search.
@@ -119,6 +135,8 @@ pub struct Choice {
     pub by: &'static str,
     /// What kind of block it is.
     pub class: Class,
+    /// Its registers, where they are others.
+    pub names: Option<Names>,
 }
 
 /// Whether a block stays as it came, whatever the model says about it.
@@ -170,7 +188,7 @@ impl Contest<'_, '_> {
         let (after, by, nodes) = chosen.filter(|(.., order)| *order != body.original())?;
         let order = nodes.iter().map(|node| body.insts[node.index()]).collect();
         let cycles = (before, after);
-        Some(Choice { block: body.block, order, nodes, cycles, by, class: body.profile.class })
+        Some(Choice { block: body.block, order, nodes, cycles, by, class: body.profile.class, names: None })
     }
 
     /// The best of the policies, whose orders of code that works in shared memory an H200 runs faster, nearly whatever the model
@@ -247,7 +265,11 @@ impl Contest<'_, '_> {
             return;
         }
         let mut order = best.2.clone();
-        let improved = search(self.body, self.pipeline, &mut order, best.0, bound, evaluations);
+        let bounds = Bounds { evaluations, most: MOST_ROUNDS, least: bound, seed: 0 };
+        let pipeline = &mut *self.pipeline;
+        let improved = search(self.body, &mut order, best.0, bounds, |order, limit| {
+            pipeline.cycles_within(order, limit)
+        });
         if u64::from(improved) <= enough && improved < best.0 {
             *best = (improved, "search", order);
         }

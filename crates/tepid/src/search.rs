@@ -1,40 +1,50 @@
-//! Goal: an order improved by moving single instructions, on the cycles of the model.
+//! Goal: an order improved by moving single instructions, on the cycles of a model.
 //!
 //! Bounded by evaluations and deterministic: instructions are moved to other legal places by a fixed sequence of pseudo-random
 //! numbers, and a move stays when it is not worse. It ends when no order can be better.
 
 use crate::body::Body;
-use crate::pipeline::Pipeline;
 use sassafras_deps::Node;
 use smallvec::SmallVec;
 
 /// How far an instruction is moved at most.
 const FAR: usize = 64;
 
-/// Short blocks are not searched for longer than this many rounds per instruction.
-const MOST_ROUNDS: u64 = 64;
 /// It ends when one part in so many of its rounds has brought nothing, but not before this many.
 const PATIENCE: u64 = 4;
 const LEAST_PATIENCE: u64 = 64;
 
-/// Improves an order by moving instructions. Returns its cycles.
+/// How long to search, and where to begin.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Evaluations for a block of 100 instructions; fewer for longer ones.
+    pub evaluations: u32,
+    /// Short blocks are not searched for longer than this many rounds per instruction.
+    pub most: u64,
+    /// No order takes fewer cycles.
+    pub least: u32,
+    /// Of the random numbers.
+    pub seed: u64,
+}
+
+/// Improves an order, which takes so many cycles, by moving instructions. `cycles` gives those of another order, unless they are more
+/// than a limit or there is no such order. Returns what the improved one takes.
 pub fn search(
     body: &Body,
-    pipeline: &mut Pipeline<'_>,
     order: &mut Vec<Node>,
-    mut cycles: u32,
-    bound: u32,
-    evaluations: u32,
+    mut now: u32,
+    bounds: Bounds,
+    mut cycles: impl FnMut(&[Node], u32) -> Option<u32>,
 ) -> u32 {
     let n = order.len();
     if n < 4 {
-        return cycles;
+        return now;
     }
-    let rounds = (u64::from(evaluations) * 100 / n as u64)
-        .clamp(4, u64::from(evaluations).clamp(4, MOST_ROUNDS * n as u64));
+    let evaluations = u64::from(bounds.evaluations);
+    let rounds = (evaluations * 100 / n as u64).clamp(4, evaluations.clamp(4, bounds.most * n as u64));
     let patience = (rounds / PATIENCE).max(LEAST_PATIENCE);
     let mut idle = 0;
-    let mut random = 0x9e37_79b9_7f4a_7c15u64;
+    let mut random = 0x9e37_79b9_7f4a_7c15u64 ^ (bounds.seed << 20);
     let mut next = move || {
         random ^= random << 13;
         random ^= random >> 7;
@@ -43,7 +53,7 @@ pub fn search(
     };
     let mut trial = order.clone();
     for _ in 0..rounds {
-        if cycles <= bound || idle > patience {
+        if now <= bounds.least || idle > patience {
             break;
         }
         idle += 1;
@@ -59,13 +69,13 @@ pub fn search(
         trial.clone_from(order);
         let node = trial.remove(from);
         trial.insert(to, node);
-        if let Some(new) = pipeline.cycles_within(&trial, cycles) {
-            idle = if new < cycles { 0 } else { idle };
-            cycles = new;
+        if let Some(new) = cycles(&trial, now) {
+            idle = if new < now { 0 } else { idle };
+            now = new;
             std::mem::swap(order, &mut trial);
         }
     }
-    cycles
+    now
 }
 
 /// The places that an instruction may move to, others staying.

@@ -39,7 +39,6 @@ impl Streams {
         let f = code.f;
         let mut loads = FixedBitSet::with_capacity(loops.len());
         let mut barriers = FixedBitSet::with_capacity(loops.len());
-        let mut calls = FixedBitSet::with_capacity(loops.len());
         for block in f.blocks() {
             let Some(id) = loops.innermost(block) else { continue };
             let id = id.as_u32() as usize;
@@ -47,7 +46,6 @@ impl Streams {
                 loads.set(id, loads.contains(id) || code.loads_global(inst));
                 let effects = f.inst(inst).effects;
                 barriers.set(id, barriers.contains(id) || effects.contains(Effects::BARRIER));
-                calls.set(id, calls.contains(id) || effects.contains(Effects::CALL));
             }
         }
         let mut found = Streams {
@@ -59,9 +57,7 @@ impl Streams {
                 let id = id.as_u32() as usize;
                 let apart = !barriers.contains(id);
                 found.streams.set(block.as_u32() as usize, apart && loads.contains(id));
-                found
-                    .closed
-                    .set(block.as_u32() as usize, apart && !loads.contains(id) && !calls.contains(id));
+                found.closed.set(block.as_u32() as usize, apart && !loads.contains(id));
             }
         }
         found

@@ -174,7 +174,8 @@ impl Allocator {
                     waits += u32::from(needed.settled > taken.from);
                 }
             }
-            wanted += self.homes[slot].iter().filter(|home| home.from >= first && home.overlaps(needed)).count();
+            wanted +=
+                self.homes[slot].iter().filter(|home| home.from >= first && home.overlaps(needed)).count();
         }
         Some((waits, wanted as u32, since))
     }

@@ -6,6 +6,7 @@
 
 use super::Alone;
 use super::values::Values;
+use crate::banks::Banks;
 use crate::code::Code;
 use crate::reuse::Kept;
 use sassafras_ir::{Lane, RegClass, Span};
@@ -18,7 +19,8 @@ const PASSES: usize = 3;
 pub fn choose(code: &Code<'_>, block: &Alone, values: &mut Values) {
     let window = Multiprocessor::of(code.arch).bank_window;
     let mut best = cost(code, block, values, window);
-    let mut read: Vec<u32> = values.reads().values().copied().filter(|&value| values.has_choice(value)).collect();
+    let mut read: Vec<u32> =
+        values.reads().values().copied().filter(|&value| values.has_choice(value)).collect();
     read.sort_unstable();
     read.dedup();
     for _ in 0..PASSES {
@@ -40,11 +42,11 @@ pub fn choose(code: &Code<'_>, block: &Alone, values: &mut Values) {
 
 /// Cycles until all sources are read, and how many registers that are.
 fn cost(code: &Code<'_>, block: &Alone, values: &Values, window: u32) -> (u32, u32) {
-    let (mut kept, mut banks, mut now, mut count) = (Kept::default(), [0u32; 2], 0u32, 0);
+    let (mut kept, mut banks, mut now, mut count) = (Kept::default(), Banks::default(), 0u32, 0u32);
     for (at, inst) in block.insts().into_iter().enumerate() {
         let number = inst.as_u32();
         let moved = |span: Span, to: Option<Lane>| super::moved(span, to.as_ref());
-        let mut fetched = [0u32; 2];
+        let mut fetched = [0u8; 2];
         if !code.op(inst).decoupled {
             for (place, span) in block.sources[number as usize].iter().enumerate() {
                 let Some(span) = span else { continue };
@@ -59,15 +61,8 @@ fn cost(code: &Code<'_>, block: &Alone, values: &Values, window: u32) -> (u32, u
                 kept.overwrite(moved(def, values.virtual_written(number, def.first())));
             }
         }
-        let mut held = 0;
-        for bank in 0..2 {
-            if fetched[bank] > 0 {
-                banks[bank] = banks[bank].max(now) + fetched[bank];
-                held = held.max(banks[bank].saturating_sub(now + window));
-            }
-            count += fetched[bank];
-        }
-        now += held + 1;
+        count += fetched.into_iter().map(u32::from).sum::<u32>();
+        now += banks.read(now, fetched, window) + 1;
     }
     (now, count)
 }

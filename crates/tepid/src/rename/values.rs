@@ -97,7 +97,9 @@ impl Values {
             match f.inst(inst).payload {
                 Payload::Word(word) => match renamer.fields(word) {
                     Some(fields) => {
-                        both.extend(fields.named.iter().filter(|f| f.is_read() && f.is_written()).map(|f| f.span));
+                        both.extend(
+                            fields.named.iter().filter(|f| f.is_read() && f.is_written()).map(|f| f.span),
+                        );
                         fixed = fields.fixed.to_vec();
                     }
                     None => fixed = read.iter().chain(&written).flat_map(|span| span.lanes()).collect(),
@@ -107,14 +109,18 @@ impl Values {
             for &span in &read {
                 finder.read(at, span);
             }
-            let before: Vec<Option<u32>> = both.iter().map(|span| finder.now.get(&span.first()).copied()).collect();
+            let before: Vec<Option<u32>> =
+                both.iter().map(|span| finder.now.get(&span.first()).copied()).collect();
             let ties: Vec<(Option<u32>, u8)> =
                 tied.iter().map(|&(span, def)| (finder.now.get(&span.first()).copied(), def)).collect();
             fixed.iter().for_each(|&lane| finder.fix(lane));
             for &span in &written {
                 finder.write(at, span, f.kills(inst));
             }
-            fixed.iter().filter(|&&lane| written.iter().any(|span| span.overlaps(lane.into()))).for_each(|&lane| finder.fix(lane));
+            fixed
+                .iter()
+                .filter(|&&lane| written.iter().any(|span| span.overlaps(lane.into())))
+                .for_each(|&lane| finder.fix(lane));
             for (span, before) in both.iter().zip(before) {
                 if let (Some(before), Some(&after)) = (before, finder.now.get(&span.first())) {
                     finder.unite(before, after);
@@ -122,7 +128,9 @@ impl Values {
             }
             for (before, def) in ties {
                 let after = f.defs(inst).get(usize::from(def)).and_then(|def| def.span());
-                if let (Some(before), Some(after)) = (before, after.and_then(|span| finder.now.get(&span.first()).copied())) {
+                if let (Some(before), Some(after)) =
+                    (before, after.and_then(|span| finder.now.get(&span.first()).copied()))
+                {
                     finder.unite(before, after);
                 }
             }
@@ -270,7 +278,13 @@ impl Finder {
         let (mut all, mut kept) = (Vec::<Value>::new(), FxHashMap::<(u32, Lane), Kept>::default());
         for (atom, &root) in self.atoms.iter().zip(&roots) {
             if fixed[root as usize] {
-                let new = || Kept { lane: atom.lane, comes: false, leaves: false, defined: Vec::new(), used: Vec::new() };
+                let new = || Kept {
+                    lane: atom.lane,
+                    comes: false,
+                    leaves: false,
+                    defined: Vec::new(),
+                    used: Vec::new(),
+                };
                 let entry = kept.entry((root, atom.lane)).or_insert_with(new);
                 entry.comes |= atom.comes;
                 entry.leaves |= atom.leaves;
@@ -280,7 +294,14 @@ impl Finder {
             }
             let number = *numbers.entry(root).or_insert_with(|| {
                 let step = alignment(self.widest[root as usize]);
-                all.push(Value { lanes: Vec::new(), step, flipped: false, first_virtual: 0, defined: Vec::new(), used: Vec::new() });
+                all.push(Value {
+                    lanes: Vec::new(),
+                    step,
+                    flipped: false,
+                    first_virtual: 0,
+                    defined: Vec::new(),
+                    used: Vec::new(),
+                });
                 all.len() as u32 - 1
             });
             let value = &mut all[number as usize];
@@ -303,14 +324,16 @@ impl Finder {
             next += (first % ALIKE + last - first + 1).next_multiple_of(ALIKE);
         }
         let of = |map: FxHashMap<(u32, Lane), u32>| {
-            let named = map.into_iter().filter_map(|(key, atom)| {
-                numbers.get(&roots[atom as usize]).map(|&value| (key, value))
-            });
+            let named = map
+                .into_iter()
+                .filter_map(|(key, atom)| numbers.get(&roots[atom as usize]).map(|&value| (key, value)));
             named.collect()
         };
         let (reads, writes) = (of(self.reads), of(self.writes));
         let mut kept: Vec<Kept> = kept.into_values().collect();
-        kept.sort_unstable_by_key(|kept| (kept.lane, kept.defined.first().copied(), kept.used.first().copied()));
+        kept.sort_unstable_by_key(|kept| {
+            (kept.lane, kept.defined.first().copied(), kept.used.first().copied())
+        });
         Values { reads, writes, all, kept }
     }
 }
