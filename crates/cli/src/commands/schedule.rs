@@ -74,13 +74,18 @@ pub struct Arguments {
     /// `--orders-out` writes them; where dependences forbid an order, the nearest legal one is taken
     #[arg(long, value_name = "FILE")]
     orders: Option<PathBuf>,
-    /// Write the orders that blocks of binaries have now as text
+    /// Write the orders that blocks of binaries have now as text; `--strategy given` makes the same of them again if registers
+    /// were kept
     #[arg(long, value_name = "FILE")]
     orders_out: Option<PathBuf>,
     /// Reorder kernels of sm_100 and later too: the second form of the code that a driver may translate for another SM
     /// stays as it was compiled
     #[arg(long)]
     keep_capsules: bool,
+    /// Leave values of binaries in the registers that they have: closed loops may otherwise get others, of those that the
+    /// kernel has
+    #[arg(long)]
+    keep_registers: bool,
     /// Print every pick with its reason
     #[arg(long)]
     trace: bool,
@@ -289,7 +294,8 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
     let bisection = Bisection::new(arguments.only_blocks.clone(), arguments.cutoff);
     let launch = arguments.launch.unwrap_or_default();
     let keep_orders = arguments.orders_out.is_some() || strategy == StrategyArgument::Given;
-    let job = Job { order, control, capsules, launch, bisection, knobs, keep_orders };
+    let keep_registers = arguments.keep_registers;
+    let job = Job { order, control, capsules, launch, bisection, knobs, keep_orders, keep_registers };
     // Who counts blocks counts them in one order.
     let jobs = if arguments.cutoff.is_some() { Some(1) } else { arguments.jobs };
     let threads = rayon::ThreadPoolBuilder::new().num_threads(jobs.map_or(0, usize::from)).build()?;
@@ -348,10 +354,14 @@ fn outcomes(name: &str, strategy: &str, outcomes: &[Outcome]) -> Result<String> 
     out.push_str(&output::render(&table));
     let kept = outcomes.iter().filter(|outcome| outcome.kept.is_some()).count();
     let moved: u64 = outcomes.iter().map(|outcome| outcome.moved).sum();
+    let others = match outcomes.iter().map(|outcome| outcome.renamed).sum::<u64>() {
+        0 => String::new(),
+        renamed => format!(", {renamed} with other registers"),
+    };
     let instructions: u64 = outcomes.iter().map(|outcome| outcome.instructions).sum();
     writeln!(
         out,
-        "\n{} kernels, {kept} kept with a reason; {moved} of {instructions} instructions moved; verified",
+        "\n{} kernels, {kept} kept with a reason; {moved} of {instructions} instructions moved{others}; verified",
         outcomes.len()
     )?;
     Ok(out)

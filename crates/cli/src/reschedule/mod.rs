@@ -52,6 +52,8 @@ pub struct Job {
     pub knobs: KnobSet,
     /// Whether outcomes say in which order the blocks stand.
     pub keep_orders: bool,
+    /// Whether values stay in their registers.
+    pub keep_registers: bool,
 }
 
 /// How the blocks of a binary are ordered.

@@ -27,6 +27,8 @@ pub struct Outcome {
     pub instructions: u64,
     /// How many stand somewhere else now.
     pub moved: u64,
+    /// How many use other registers now.
+    pub renamed: u64,
     /// How many blocks have another order.
     pub blocks: u64,
     /// Cycles of the model for what matters of it, loops counted more often; none where no model was asked.
@@ -48,6 +50,8 @@ pub struct Outcome {
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
     cycles: Option<Change>,
+    /// Instructions with other registers.
+    pub renamed: u64,
     blocks: u64,
     by: BTreeSet<&'static str>,
     /// By routine: its blocks as they stand.
@@ -95,6 +99,7 @@ impl Outcome {
             arch: image.sm.to_string(),
             instructions: (code.bytes.len() / slot) as u64,
             moved: order.iter().zip(0..).filter(|&(&from, to)| from != to).count() as u64,
+            renamed: notes.renamed,
             blocks: notes.blocks,
             cycles: notes.cycles,
             stalls: Change { before: stalls, after: new_stalls },
@@ -111,7 +116,7 @@ impl Outcome {
 
     /// It stays as it came after all.
     pub fn keep(&mut self, why: &str) {
-        (self.moved, self.blocks) = (0, 0);
+        (self.moved, self.renamed, self.blocks) = (0, 0, 0);
         self.by.clear();
         self.orders.clear();
         for change in [&mut self.stalls, &mut self.scoreboards].into_iter().chain(&mut self.cycles) {

@@ -8,12 +8,15 @@ use crate::serial;
 use sassafras_cubin::{Boundary, Code, CodeEdit, Cubin, FrameRow, RewriteOptions};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::dominators::Dominators;
+use sassafras_ir::function::Payload;
 use sassafras_ir::loops::Loops;
 use sassafras_ir::{Block, Effects, Function, Inst};
 use sassafras_machine::Arch;
+use sassafras_machine::multiprocessor::Multiprocessor;
 use sassafras_passes::schedule_function;
 use sassafras_sass::Lifted;
 use sassafras_sass::program::{Program, Relative, Routine};
+use sassafras_sass::rename::Renamer;
 use sassafras_tepid as tepid;
 use sassafras_tepid::cutlass::CutlassPlan;
 use sassafras_tepid::schedule::Settings;
@@ -64,17 +67,28 @@ pub fn plan(cubin: &Cubin<'_>, code: &Code<'_>, selection: &Selection, job: &Job
             if matches!(made, Made::Nothing) {
                 continue;
             }
+            let wanted = orders(&routine.lifted.function);
             keep_sides(routine, &boundaries);
             keep_rows(routine, &frames);
+            let came = match &made {
+                Made::Order(came) => came.as_ref(),
+                Made::Nothing | Made::Turns(_) => None,
+            };
+            if let Some(came) = came
+                && orders(&routine.lifted.function) != wanted
+            {
+                // Registers were chosen for an order that cannot be.
+                routine.lifted = Lifted::clone(came);
+            }
             let fields = match (job.control, made) {
                 (Control::Rebuild, Made::Turns(fields)) => Some(fields),
-                (Control::Rebuild, _) => Some(fields(routine, &original, arch)?),
-                (Control::Keep | Control::Serial, _) => None,
+                (Control::Rebuild, Made::Order(came)) => Some(fields(routine, came, &original, arch)?),
+                (Control::Rebuild, Made::Nothing) | (Control::Keep | Control::Serial, _) => None,
             };
             if job.keep_orders {
                 notes.orders.push((routine.name.clone(), written(&routine.lifted.function)));
             }
-            apply(routine, relative, &mut edit)?;
+            notes.renamed += apply(routine, relative, &mut edit)?;
             if let Some(fields) = fields {
                 set_fields(routine, &fields, &mut edit);
             }
@@ -93,8 +107,8 @@ enum Made {
     Nothing,
     /// It stays in order, and its warps keep their turns longer.
     Turns(Vec<tepid::Fields>),
-    /// It has another order, or all its control fields are wanted anew.
-    Order,
+    /// It has another order, or all its control fields are wanted anew. If it has other registers, too, this is how it came.
+    Order(Option<Box<Lifted>>),
 }
 
 /// Puts the blocks of a routine into another order.
@@ -112,7 +126,7 @@ fn reorder(
         Order::Original => {
             let cycles = cycles(lifted);
             notes.estimated(cycles, cycles);
-            return Ok(Made::Order);
+            return Ok(Made::Order(None));
         }
         Order::List(options) => {
             let before = cycles(lifted);
@@ -120,15 +134,20 @@ fn reorder(
             schedule_function(&mut lifted.function, options).map_err(|error| error.to_string())?;
             keep_groups(lifted, arch, old);
             notes.estimated(before, cycles(lifted));
-            return Ok(Made::Order);
+            return Ok(Made::Order(None));
         }
         Order::Given(orders) => {
             let before = cycles(lifted);
             give(lifted, name, arch, orders)?;
             notes.estimated(before, cycles(lifted));
-            return Ok(Made::Order);
+            return Ok(Made::Order(None));
         }
-        Order::Tepid(settings) => settings.for_warps(warps),
+        Order::Tepid(settings) => {
+            let withheld = Multiprocessor::of(arch).withheld;
+            let count = code.registers.filter(|_| !job.keep_registers);
+            let registers = count.unwrap_or(0).saturating_sub(withheld);
+            Settings { registers, ..settings.for_warps(warps) }
+        }
     };
     let prepared = tepid::Code::new(&lifted.function, &lifted.sources, arch);
     let cutlass = CutlassPlan::of(&prepared, name, &job.knobs);
@@ -136,14 +155,21 @@ fn reorder(
     let all = plan.choices.len();
     plan.choices.retain(|choice| job.bisection.takes(choice.block.as_u32()));
     let made = if settings.policy.is_some() || !plan.choices.is_empty() {
-        Made::Order
+        let renamed = plan.choices.iter().any(|choice| choice.names.is_some());
+        Made::Order(renamed.then(|| Box::new(lifted.clone())))
     } else if plan.streams.any() && !job.bisection.is_active() {
         Made::Turns(tepid::yields::hold_streams(&prepared, original, &plan.streams))
     } else {
         Made::Nothing
     };
+    let renamer = Renamer::new(arch);
     for choice in &plan.choices {
         lifted.function.reorder(choice.block, &choice.order);
+        let Some(names) = &choice.names else { continue };
+        for inst in names.insts() {
+            let (read, written) = (|span| names.read(inst, span), |span| names.written(inst, span));
+            lifted.rename(&renamer, inst, read, written).map_err(|error| error.to_string())?;
+        }
     }
     if plan.choices.len() < all {
         plan.cycles.1 = estimate(lifted, arch, warps);
@@ -198,6 +224,7 @@ fn keep_groups(lifted: &mut Lifted, arch: Arch, old: Vec<Vec<Inst>>) {
 /// New control fields for the instructions of a routine. If there are none for the new order, the one that came is restored.
 fn fields(
     routine: &mut Routine,
+    came: Option<Box<Lifted>>,
     original: &tepid::Original,
     arch: Arch,
 ) -> Result<Vec<tepid::Fields>, String> {
@@ -206,9 +233,14 @@ fn fields(
     if let Ok(fields) = made {
         return Ok(fields);
     }
-    let f = &mut routine.lifted.function;
-    f.blocks().collect::<Vec<_>>().into_iter().for_each(|block| restore(f, block));
-    tepid::rebuild(&tepid::Code::new(f, &routine.lifted.sources, arch), original)
+    match came {
+        Some(came) => routine.lifted = *came,
+        None => {
+            let f = &mut routine.lifted.function;
+            f.blocks().collect::<Vec<_>>().into_iter().for_each(|block| restore(f, block));
+        }
+    }
+    tepid::rebuild(&tepid::Code::new(&routine.lifted.function, &routine.lifted.sources, arch), original)
         .map_err(|error| error.to_string())
 }
 
@@ -289,19 +321,25 @@ fn written(f: &Function) -> Vec<Written> {
     f.blocks().filter(|&block| !f.block_insts(block).is_empty()).map(of).collect()
 }
 
-/// Puts the new order of a routine into the edit of its section. Distances in words follow.
-fn apply(routine: &Routine, relative: Relative, edit: &mut CodeEdit) -> Result<(), String> {
+/// Puts the new order of a routine into the edit of its section, with its words. Distances in words follow. Returns how many words name
+/// other registers.
+fn apply(routine: &Routine, relative: Relative, edit: &mut CodeEdit) -> Result<u64, String> {
     let f = &routine.lifted.function;
     let first = (routine.range.start / 16) as u32;
     let old = edit.words.clone();
+    let mut renamed = 0;
     for (inst, to) in f.blocks().flat_map(|block| f.block_insts(block)).zip(first..) {
         let from = routine.slot(*inst);
         let (from_offset, to_offset) = (u64::from(from) * 16, u64::from(to) * 16);
+        let word = match f.inst(*inst).payload {
+            Payload::Word(word) => word,
+            Payload::None | Payload::Text(_) => old[from as usize],
+        };
+        renamed += u64::from(word != old[from as usize]);
         edit.order[to as usize] = from;
-        edit.words[to as usize] =
-            relative.moved(old[from as usize], from_offset, to_offset).ok_or_else(|| {
-                format!("the place that the instruction at {from_offset:#x} names is too far away")
-            })?;
+        edit.words[to as usize] = relative.moved(word, from_offset, to_offset).ok_or_else(|| {
+            format!("the place that the instruction at {from_offset:#x} names is too far away")
+        })?;
     }
-    Ok(())
+    Ok(renamed)
 }
