@@ -16,6 +16,9 @@ const REAL_TOOLS: &str = "real-tools";
 /// Everything but benches, which are measurements and no tests.
 const TEST_TARGETS: [&str; 4] = ["--lib", "--bins", "--tests", "--examples"];
 
+/// The folders with tests of Python code.
+const PYTHON_TESTS: [&str; 2] = ["bench/gpu/compare", "tools/mutate"];
+
 /// Every test.
 pub fn test(project: &Project) -> Result<()> {
     let mut steps = Steps::default();
@@ -29,6 +32,7 @@ fn test_steps(project: &Project, steps: &mut Steps) {
     steps.run("corpus", || corpus::build(project).map(drop));
     steps.run("tests", || run(&mut workspace_test(project, &TEST_TARGETS)?));
     steps.run("mutants", || hazards::short_mutants(project));
+    steps.run("tests of Python code", || python_tests(project));
     steps.run("doc tests", || run(&mut workspace_test(project, &["--doc"])?));
     steps.run("fuzz smoke", || {
         run(&mut project.cargo(["test", "--manifest-path", "fuzz/Cargo.toml", "--no-fail-fast"]))
@@ -40,6 +44,17 @@ fn workspace_test(project: &Project, targets: &[&str]) -> Result<Command> {
     command.args(targets).arg("--features").arg(real_tools_features(project)?);
     command.env("SASSAFRAS_TOOLS", project.tools()).env("SASSAFRAS_CORPUS", project.corpus());
     Ok(command)
+}
+
+/// What of the programs in Python can be tested without a GPU.
+fn python_tests(project: &Project) -> Result<()> {
+    let numpy = tools::python_tool(project, "numpy")?;
+    for folder in PYTHON_TESTS {
+        let mut tests = project.command("python3");
+        tests.args(["-m", "unittest", "discover", "--start-directory", folder]);
+        run(tests.env("PYTHONPATH", numpy.site_packages()).env("PYTHONDONTWRITEBYTECODE", "1"))?;
+    }
+    Ok(())
 }
 
 /// `package/real-tools` of every crate that has the feature, so that a new crate's tests cannot be forgotten.

@@ -46,7 +46,12 @@ def estimate(sassafras: Path, cubin: Path, entry: str, launch: str) -> int | Non
     """The cycles of the model for the kernel as it stands in a cubin."""
     command = [sassafras, "schedule", cubin, "--strategy", "original", "--control", "rebuild", "--launch", launch, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    for kernel in json.loads(done.stdout)["kernels"]:
+    return cycles_of(json.loads(done.stdout), entry)
+
+
+def cycles_of(report: dict, entry: str) -> int | None:
+    """The cycles of a kernel in what `schedule --json` said, if it says any."""
+    for kernel in report["kernels"]:
         if kernel["name"] == entry and kernel["kept"] is None and kernel["cycles"]:
             return kernel["cycles"]["before"]
     return None

@@ -3,6 +3,8 @@
 
     explore.py --manifest DIR/manifest.json --sassafras BIN --seconds 20 --launches a,b --json OUT [--work DIR]
 
+Cubins and orders are made in DIR, or else in a folder that is gone afterwards.
+
 From the fastest of several policies on, instructions of hot blocks are moved; `sassafras schedule --strategy given` makes the
 moved order legal, computes its control fields and verifies it. What is faster by more than the noise stays. The orders that
 were found, and a sample of those that were tried with their times, are written.
@@ -17,8 +19,10 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -29,7 +33,19 @@ from session import Session, Support, sample
 
 POLICIES = ["tepid", "reuse", "paced", "height", "steady", "balance", "early-loads", "store-lines"]
 MEMORY = ("LDG", "STG", "LDS", "STS", "LDGSTS", "MUFU", "ATOM", "RED", "SHFL", "LDSM", "LDC", "BAR", "HMMA", "LD", "ST")
+
+
+@dataclass
+class Block:
+    """How deep in loops a block stands, and the opcodes of its instructions as they came."""
+
+    depth: int
+    opcodes: list[str]
+
+
+# By kernel and number of the block.
 Orders = dict[tuple[str, int], list[int]]
+Blocks = dict[tuple[str, int], Block]
 
 
 class Maker:
@@ -40,8 +56,7 @@ class Maker:
         self.work = options.work / name
         self.work.mkdir(parents=True, exist_ok=True)
         self.made = 0
-        self.depth: dict[tuple[str, int], int] = {}
-        self.opcodes: dict[tuple[str, int], list[str]] = {}
+        self.blocks: Blocks = {}
 
     def run(self, number: int, arguments: list[str]) -> tuple[bytes, Orders, int] | None:
         out, orders = self.work / f"{number}.cubin", self.work / f"{number}.out"
@@ -55,48 +70,54 @@ class Maker:
         if any(k["kept"] for k in report):
             return None
         cycles = sum(k["cycles"]["after"] for k in report if k["cycles"])
-        return out.read_bytes(), self.read(orders.read_text()), cycles
-
-    def read(self, text: str) -> Orders:
-        found: Orders = {}
-        kernel = ""
-        for line in text.splitlines():
-            if line.startswith("kernel "):
-                kernel = line[7:]
-            elif line.startswith("# block "):
-                head, _, opcodes = line.partition(": ")
-                words = head.replace(",", "").split()
-                self.depth[kernel, int(words[2])] = int(words[5])
-                self.opcodes[kernel, int(words[2])] = opcodes.split()
-            else:
-                head, _, places = line.partition(":")
-                found[kernel, int(head.split()[1])] = list(map(int, places.split()))
-        return found
+        return out.read_bytes(), read_orders(orders.read_text(), self.blocks), cycles
 
     def of(self, orders: Orders) -> tuple[bytes, Orders, int] | None:
         self.made += 1
         number = self.made
-        text, last = "", None
-        for (kernel, block), places in sorted(orders.items()):
-            if kernel != last:
-                text += f"kernel {kernel}\n"
-                last = kernel
-            text += f"block {block}: {' '.join(map(str, places))}\n"
         path = self.work / f"{number}.txt"
-        path.write_text(text)
+        path.write_text(write_orders(orders))
         return self.run(number, ["--strategy", "given", "--orders", str(path)])
 
 
-def mutate(rng: random.Random, maker: Maker, orders: Orders) -> tuple[Orders, str]:
+def read_orders(text: str, blocks: Blocks) -> Orders:
+    """What `--orders-out` wrote; what its comments say about blocks goes into `blocks`."""
+    found: Orders = {}
+    kernel = ""
+    for line in text.splitlines():
+        if line.startswith("kernel "):
+            kernel = line[7:]
+        elif line.startswith("# block "):
+            head, _, opcodes = line.partition(": ")
+            words = head.replace(",", "").split()
+            blocks[kernel, int(words[2])] = Block(int(words[5]), opcodes.split())
+        else:
+            head, _, places = line.partition(":")
+            found[kernel, int(head.split()[1])] = list(map(int, places.split()))
+    return found
+
+
+def write_orders(orders: Orders) -> str:
+    """What `--orders` reads."""
+    text, last = "", None
+    for (kernel, block), places in sorted(orders.items()):
+        if kernel != last:
+            text += f"kernel {kernel}\n"
+            last = kernel
+        text += f"block {block}: {' '.join(map(str, places))}\n"
+    return text
+
+
+def mutate(rng: random.Random, blocks: Blocks, orders: Orders) -> tuple[Orders, str]:
     """Another order, and what was moved."""
     new = dict(orders)
     said = []
-    deepest = max(maker.depth.values())
-    blocks = [key for key, places in orders.items() if len(places) > 3]
-    weights = [len(orders[key]) * 8.0 ** (maker.depth[key] - deepest) for key in blocks]
+    deepest = max(block.depth for block in blocks.values())
+    keys = [key for key, places in orders.items() if len(places) > 3]
+    weights = [len(orders[key]) * 8.0 ** (blocks[key].depth - deepest) for key in keys]
     for _ in range(rng.choice([1, 1, 1, 2, 3, 5])):
-        key = rng.choices(blocks, weights)[0]
-        places, opcodes = list(new[key]), maker.opcodes[key]
+        key = rng.choices(keys, weights)[0]
+        places, opcodes = list(new[key]), blocks[key].opcodes
         n = len(places)
         at = rng.randrange(n)
         if rng.random() < 0.45:
@@ -157,7 +178,8 @@ def explore(options: argparse.Namespace, found, name: str, seconds: float) -> di
     result: dict = {"launch": name, "starts": {}, "steps": [], "tried": []}
     with ThreadPoolExecutor(16) as pool:
         jobs = [("rebuild", ["--strategy", "original", "--control", "rebuild"])]
-        jobs += [(policy, ["--strategy", policy]) for policy in POLICIES]
+        # Orders alone are what is handed on: other registers would be lost with the first move.
+        jobs += [(policy, ["--strategy", policy, "--keep-registers"]) for policy in POLICIES]
         made = list(pool.map(lambda job: maker.run(-1 - jobs.index(job), job[1]), jobs))
         starts = [(job, m) for job, m in zip(jobs, made) if m and m[1]]
         functions = [keep] + [timer.load(m[0]) for _, m in starts]
@@ -174,7 +196,7 @@ def explore(options: argparse.Namespace, found, name: str, seconds: float) -> di
         generations = 0
         while time.monotonic() < end:
             generations += 1
-            tries = [mutate(rng, maker, orders) for _ in range(15)]
+            tries = [mutate(rng, maker.blocks, orders) for _ in range(15)]
             made = list(pool.map(lambda t: maker.of(t[0]), tries))
             good = [(t, m) for t, m in zip(tries, made) if m and m[0] != bytes_]
             if not good:
@@ -216,13 +238,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--manifest", type=Path, required=True)
     parser.add_argument("--sassafras", type=Path, required=True)
-    parser.add_argument("--work", type=Path, default=Path("/tmp/explore"))
+    parser.add_argument("--work", type=Path)
     parser.add_argument("--launches", type=lambda text: text.split(","), help="names, each with =SECONDS if not the default")
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, required=True)
     options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="explore-") as folder:
+        options.work = options.work or Path(folder)
+        return search(options)
+
+
+def search(options: argparse.Namespace) -> int:
+    """Every launch that was asked for, each in a process of its own."""
     found = manifest.load(options.manifest)
     results = []
     for word in options.launches or list(found.launches):

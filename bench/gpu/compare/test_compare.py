@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import random
 import sys
 import tempfile
 import unittest
@@ -22,6 +23,7 @@ import numpy
 import build
 import card
 import compare
+import explore
 import inputs
 import manifest
 import ncu
@@ -300,10 +302,15 @@ class Card(unittest.TestCase):
 
     def test_only_kernels_that_were_changed_are_estimated(self):
         kernel = {"name": "k", "kept": None, "cycles": {"before": 9, "after": 7}}
-        self.assertEqual(card.estimate({"kernels": [kernel]}, "k"), 7)
-        self.assertIsNone(card.estimate({"kernels": [{**kernel, "kept": "no room"}]}, "k"))
-        self.assertIsNone(card.estimate({"kernels": [{**kernel, "cycles": None}]}, "k"))
-        self.assertIsNone(card.estimate({"kernels": [kernel]}, "other"))
+        self.assertEqual(card.cycles_of({"kernels": [kernel]}, "k"), 9)
+        self.assertIsNone(card.cycles_of({"kernels": [{**kernel, "kept": "no room"}]}, "k"))
+        self.assertIsNone(card.cycles_of({"kernels": [{**kernel, "cycles": None}]}, "k"))
+        self.assertIsNone(card.cycles_of({"kernels": [kernel]}, "other"))
+
+    def test_few_blocks_say_how_many_warps_there_are(self):
+        chosen = {"block": [128, 2, 1], "grid": [132, 2, 1], "shared": 64}
+        self.assertEqual(card.launch_option(chosen), "block=256,smem=64,blocks-per-sm=2")
+        self.assertEqual(card.launch_option({"block": [32, 1, 1], "grid": [132, 9, 1]}), "block=32,smem=0")
 
     def test_there_are_variants_enough(self):
         self.assertGreaterEqual(len(card.recipes(26)), 30)
@@ -311,7 +318,7 @@ class Card(unittest.TestCase):
     def test_a_card(self):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder)
-            (path / "estimates.json").write_text('{"a": 1, "b": 2, "c": 3}')
+            (path / "estimates.json").write_text('{"a": {"k": 1}, "b": {"k": 2}, "c": {"k": 3}}')
             entries = [
                 {"launch": "k", "variant": name, "identical": True, "ratio": {"median": time}}
                 for name, time in [("a", 0.9), ("b", 1.0), ("c", 1.2), ("unknown", 5.0)]
@@ -321,6 +328,40 @@ class Card(unittest.TestCase):
             with mock.patch("builtins.print"):
                 card.rank(options)
             self.assertIn('"spearman": 1.0', (path / "card.json").read_text())
+
+
+ORDERS = """kernel k
+# block 0, loop depth 0: S2R EXIT
+block 0: 0 1
+# block 3, loop depth 1: LDG FADD FMUL STG BRA
+block 3: 1 0 2 3 4
+"""
+
+
+class Exploring(unittest.TestCase):
+    def read(self):
+        blocks = {}
+        return explore.read_orders(ORDERS, blocks), blocks
+
+    def test_orders_are_read_with_what_is_said_about_blocks(self):
+        orders, blocks = self.read()
+        self.assertEqual(orders, {("k", 0): [0, 1], ("k", 3): [1, 0, 2, 3, 4]})
+        self.assertEqual(blocks["k", 3], explore.Block(1, ["LDG", "FADD", "FMUL", "STG", "BRA"]))
+
+    def test_what_is_written_reads_back(self):
+        orders, _ = self.read()
+        self.assertEqual(explore.read_orders(explore.write_orders(orders), {}), orders)
+
+    def test_a_move_keeps_all_instructions_and_small_blocks(self):
+        orders, blocks = self.read()
+        moved = 0
+        for seed in range(50):
+            new, said = explore.mutate(random.Random(seed), blocks, orders)
+            self.assertEqual(new["k", 0], [0, 1])
+            self.assertEqual(sorted(new["k", 3]), [0, 1, 2, 3, 4])
+            self.assertTrue(said.startswith("b3: "))
+            moved += new != orders
+        self.assertGreater(moved, 20)
 
 
 if __name__ == "__main__":

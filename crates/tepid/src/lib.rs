@@ -5,7 +5,8 @@
 //! 1. [`code`]: opcodes, lanes and distances looked up once;
 //! 2. [`original`]: what the old control fields say that registers do not show;
 //! 3. [`classify`]: what a block does; [`function`] and [`schedule`]: orders for blocks, made by [`policies`] and a search, that
-//!    compete under the model of [`pipeline`]; [`cutlass`] plans what matrix kernels need beyond that;
+//!    compete under the model of [`pipeline`]; [`cutlass`] plans what matrix kernels need beyond that. Closed loops get other registers,
+//!    too ([`rename`]), and are judged by running what would be written ([`replay`]); both models read registers as [`banks`] says;
 //! 4. [`boards`]: scoreboards; [`fields`]: waits and stalls; [`yields`]; [`reuse`]: reuse flags; together [`control`]. [`join`] makes
 //!    legal words of what two producers say.
 //!
