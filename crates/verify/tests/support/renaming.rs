@@ -23,11 +23,14 @@ pub struct Kernel {
     live: Liveness,
     /// Lanes that are live wherever diverged threads may meet; `None`: every lane may be looked at from elsewhere.
     meeting: Option<HashSet<Lane>>,
-    /// How many general registers there are.
+    /// How many general registers code can name.
     registers: u32,
     /// The words of the whole routine.
     pub words: Vec<u128>,
 }
+
+/// Registers of a kernel's count that its code cannot name.
+const WITHHELD: u32 = 2;
 
 /// Effects that let other code look at registers, and those that threads meet at.
 const ELSEWHERE: Effects = Effects::CALL.union(Effects::OPAQUE).union(Effects::RET);
@@ -45,6 +48,7 @@ impl Kernel {
         });
         let meeting = closed.then(|| labels.flat_map(|block| live.live_in(block)).collect());
         let (renamer, decoder, relative) = (Renamer::new(arch), Decoder::new(arch), Relative::new(arch));
+        let registers = registers.saturating_sub(WITHHELD);
         Kernel { renamer, decoder, relative, function, live, meeting, registers, words }
     }
 
