@@ -1,6 +1,7 @@
 //! How fast a block is scheduled and given control fields, and how that grows.
 //!
 //! `cargo bench -p sassafras-tepid`. Every policy competes as in a loop; the default is what code that runs once gets.
+//! `cargo bench -p sassafras-tepid -- once fma reuse 10000` orders one block, for a counter of instructions (callgrind).
 
 #![allow(clippy::print_stdout)]
 
@@ -20,6 +21,15 @@ fn main() {
         ("reuse", Some(Policy::Reuse)),
         ("balance", Some(Policy::Balance)),
     ];
+    let words: Vec<String> = std::env::args().skip_while(|word| word != "once").skip(1).collect();
+    if let [code, name, size, ..] = words.as_slice() {
+        let workload = Workload::ALL.into_iter().find(|workload| workload.name() == code).expect("a shape");
+        let (_, policy) = policies.into_iter().find(|(policy, _)| policy == name).expect("a policy");
+        let f = workload.function(size.parse().expect("a size"));
+        let plan = choose(&Code::new(&f, &[], arch), &Settings { policy, ..Settings::default() });
+        println!("{} blocks in another order", plan.choices.len());
+        return;
+    }
     println!("{:>5} {:>8} {:>9} {:>14} {:>14}", "code", "policy", "size", "order inst/s", "fields inst/s");
     for workload in Workload::ALL {
         for (name, policy) in policies {
