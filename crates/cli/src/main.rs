@@ -33,6 +33,8 @@ Examples:
   sassafras schedule k.sir -o fast.sir        reschedule a text-IR file
   sassafras verify k.cubin                    hazards that no stall and no scoreboard covers
   sassafras verify out.so --against in.so     the same, and that the one is a legal reordering of the other
+  sassafras analyze k.cubin                   where the cycles go: bottleneck, latencies, what each loop waits for
+  sassafras analyze k.cubin fast.cubin        two versions side by side
   sassafras disasm k.cubin --kernel saxpy     a listing with the control fields in a column
   sassafras deps k.sir --block loop --dot     the dependence graph of a block, for Graphviz
   sassafras dual-issue k.cubin                pairs that issue together, on sm_50 to sm_62
@@ -45,6 +47,7 @@ Exit status: 0 done; 1 the input was understood and something is wrong with it; 
 enum Command {
     Schedule(commands::schedule::Arguments),
     Verify(commands::verify::Arguments),
+    Analyze(commands::analyze::Arguments),
     Disasm(commands::disasm::Arguments),
     Deps(commands::deps::Arguments),
     DualIssue(commands::dual_issue::Arguments),
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Schedule(arguments) => commands::schedule::run(&arguments),
         Command::Verify(arguments) => commands::verify::run(&arguments),
+        Command::Analyze(arguments) => commands::analyze::run(&arguments),
         Command::Disasm(arguments) => commands::disasm::run(&arguments),
         Command::Deps(arguments) => commands::deps::run(&arguments),
         Command::DualIssue(arguments) => commands::dual_issue::run(&arguments),

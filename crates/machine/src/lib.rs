@@ -31,6 +31,7 @@ mod descriptor;
 pub mod dispatch;
 mod encoding;
 mod error;
+pub mod guidance;
 mod id;
 mod measured;
 mod memory;

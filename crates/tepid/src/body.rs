@@ -147,7 +147,8 @@ impl NodeFacts {
         self.pipes.iter().map(|&(_, cycles)| cycles).max().unwrap_or(0).max(1)
     }
 
-    pub(crate) fn new(code: &Code<'_>, inst: Inst, sm: &Multiprocessor) -> NodeFacts {
+    /// Looks an instruction up.
+    pub fn new(code: &Code<'_>, inst: Inst, sm: &Multiprocessor) -> NodeFacts {
         let f = code.f;
         let op = code.op(inst);
         // Wide accesses keep the memory pipe for as many cycles as narrow ones of the same bytes, shared ones for fewer.

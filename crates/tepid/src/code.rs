@@ -158,6 +158,16 @@ impl<'f> Code<'f> {
         insts.iter().any(|&inst| self.op(inst).special == Special::Warpgroup)
     }
 
+    /// Cycles of a sub-core's tensor pipe that a warpgroup's product takes: half of its columns, whatever its type.
+    pub fn product_cycles(&self, inst: Inst) -> u32 {
+        let f = self.f;
+        let results = f.defs(inst).iter().filter_map(|def| def.span());
+        let registers: u32 =
+            results.filter(|span| span.class() == RegClass::Gpr).map(|span| u32::from(span.len())).sum();
+        // A register holds one column of a thread's rows, or two in half precision.
+        registers * if f.opcode_text(f.inst(inst).opcode).ends_with(".F16") { 2 } else { 1 }
+    }
+
     /// The lanes that an instruction reads, guard and addresses included.
     pub fn reads(&self, inst: Inst) -> &[Touch] {
         let [start, middle, _] = self.ranges[index(inst)];

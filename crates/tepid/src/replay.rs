@@ -6,7 +6,10 @@
 //!
 //! Every cycle one warp may issue: the one that issued last if it has kept its turn, else any other, else itself. A warp can issue when
 //! its stall is over, the scoreboards that it waits for are clear and its pipes are free. An instruction whose sources cannot be read
-//! within the window of the register banks holds everybody up. At a barrier warps wait for each other.
+//! within the window of the register banks holds everybody up. At a barrier warps wait for each other. Copies that run beside the warp are
+//! gathered by `LDGDEPBAR`, matrix products of a warpgroup by their group; `DEPBAR` and `WARPGROUP.DEPBAR` wait for all but so many.
+//!
+//! [`Replay::cycles`] says how long it takes, [`Replay::watch`] what every cycle was lost to.
 //!
 //! Cost: linear in warps times instructions times iterations. Source: measured on an H200. The loop of n-body takes 188 cycles per warp and
 //! iteration with eight warps and 240 with two (ncu), and 188 and 240 here; over 47 versions of it times rank with 0.86 and 0.46, over 62
@@ -14,10 +17,10 @@
 
 use crate::banks::Banks;
 use crate::body::NodeFacts;
-use crate::code::{Code, Sources, index};
-use crate::original::Fields;
-use sassafras_ir::{Effects, Inst, Span};
-use sassafras_machine::dispatch::Pipe;
+use crate::code::{Code, Sources, Special, index};
+use crate::original::{Depbar, Fields};
+use sassafras_ir::{Effects, Inst, Payload, Span};
+use sassafras_machine::dispatch::{Pipe, expected_latency};
 use sassafras_machine::multiprocessor::Multiprocessor;
 use smallvec::SmallVec;
 
@@ -44,16 +47,84 @@ struct Step {
     /// Cycles until the result is there, and until the sources are read.
     latencies: [u32; 2],
     meets: bool,
+    beside: Beside,
+}
+
+/// What an instruction has to do with work that goes on beside the warp.
+#[derive(Clone, Copy)]
+enum Beside {
+    /// Nothing.
+    No,
+    /// A copy from global to shared memory.
+    Copy,
+    /// Its scoreboard is clear when all copies so far are done.
+    Gather,
+    /// Waits for scoreboards, one of them but for so many.
+    Boards(Depbar),
+    /// A matrix product that keeps the tensor pipe for so many cycles; the last of a group says so.
+    Product { cycles: u32, last: bool },
+    /// Waits for all groups of products but so many.
+    Groups(usize),
+}
+
+/// An instruction that was issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Issue {
+    /// By which warp.
+    pub warp: usize,
+    /// Its place in the body.
+    pub step: usize,
+    /// The cycle.
+    pub at: u32,
+    /// The cycles since the warp's last instruction, but for the one that it took.
+    pub lost: Lost,
+}
+
+/// Cycles between two instructions of a warp by what they were lost to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// The stall of the instruction before.
+    pub stall: u32,
+    /// A barrier that others had not come to.
+    pub meeting: u32,
+    /// A scoreboard.
+    pub wait: u32,
+    /// Which one came last; none where work beside the warp was waited for.
+    pub board: Option<u8>,
+    /// A pipe that was busy.
+    pub busy: u32,
+    /// Which one.
+    pub pipe: Option<Pipe>,
+    /// Turns of other warps, and their register reads.
+    pub turn: u32,
+    /// Reads of its own sources, after its turn had come.
+    pub banks: u32,
+}
+
+impl Lost {
+    /// All of them.
+    pub fn total(&self) -> u32 {
+        self.stall + self.meeting + self.wait + self.busy + self.turn + self.banks
+    }
 }
 
 #[derive(Clone, Default)]
 struct Warp {
     at: usize,
-    /// When its stall is over.
+    /// When its stall is over, and when its last instruction was.
     next: u32,
+    since: u32,
     /// When each scoreboard is clear.
     boards: [u32; BOARDS],
+    /// When each of those who set it is done, where somebody counts them.
+    pending: [SmallVec<[u32; 4]>; BOARDS],
+    /// When the copies so far, the products of this group, and those of groups before are done.
+    copied: u32,
+    product: u32,
+    groups: SmallVec<[u32; 4]>,
     meets: bool,
+    /// When it may leave the barrier.
+    released: u32,
 }
 
 /// What all warps share.
@@ -76,7 +147,8 @@ impl Replay {
                 pipes: facts.pipes,
                 sources: facts.sources,
                 latencies: [code.op(inst).expected.write, code.op(inst).expected.read].map(u32::from),
-                meets: code.f.inst(inst).effects.contains(Effects::BARRIER),
+                meets: code.f.inst(inst).effects.contains(Effects::BARRIER) && !code.has_group(&[inst]),
+                beside: Beside::of(code, inst),
             }
         };
         Replay { steps: insts.iter().map(step).collect(), sm }
@@ -84,15 +156,29 @@ impl Replay {
 
     /// Cycles per iteration and warp, times 16, with so many warps.
     pub fn cycles(&self, warps: usize) -> u32 {
+        let Some((warm, end)) = self.run(warps, ITERATIONS, None) else { return NEVER };
+        let counted = (ITERATIONS - 1) * warps.max(1);
+        ((u64::from(end - warm) * 16) / counted as u64) as u32
+    }
+
+    /// Runs so many iterations and shows every instruction that is issued. Returns when the first iterations of all warps were over, and
+    /// the last; none where warps wait for each other for ever.
+    pub fn watch(&self, warps: usize, iterations: usize, mut see: impl FnMut(Issue)) -> Option<(u32, u32)> {
+        self.run(warps, iterations, Some(&mut see))
+    }
+
+    fn run(
+        &self,
+        warps: usize,
+        iterations: usize,
+        mut see: Option<&mut dyn FnMut(Issue)>,
+    ) -> Option<(u32, u32)> {
         let Replay { steps, sm } = self;
-        if steps.is_empty() || warps == 0 {
-            return 0;
-        }
         let once = steps.len() * warps;
         let mut warps = vec![Warp::default(); warps];
         let mut shared = Shared::default();
         let (mut now, mut current, mut keeps, mut warm) = (0, 0, false, 0);
-        for issued in 0..ITERATIONS * once {
+        for issued in 0..iterations * once {
             let chosen = loop {
                 let ready = |i: usize| warps[i].ready(steps, &shared, sm.memory_queue);
                 let others = (0..warps.len()).rev().filter(|&i| i != current);
@@ -110,19 +196,24 @@ impl Replay {
                 match found {
                     Some(i) => break i,
                     // All wait for somebody who never comes: there is no such code.
-                    None if soonest == NEVER => return NEVER,
+                    None if soonest == NEVER => return None,
                     None => now = soonest,
                 }
             };
             let step = &steps[warps[chosen].at];
             let held = shared.read(step, chosen, now, sm.bank_window);
+            if let Some(see) = &mut see {
+                let mut lost = warps[chosen].lost(steps, &shared, sm.memory_queue, now);
+                lost.banks = held;
+                see(Issue { warp: chosen, step: warps[chosen].at, at: now + held, lost });
+            }
             now += held;
             let started = shared.occupy(step, now);
             warps[chosen].go_on(step, now, started, steps.len());
             if step.meets && warps.iter().all(|warp| warp.meets) {
                 for warp in &mut warps {
                     warp.meets = false;
-                    warp.next = warp.next.max(now + BARRIER);
+                    warp.released = now + BARRIER;
                 }
             }
             (current, keeps) = (chosen, !step.fields.yields);
@@ -131,8 +222,44 @@ impl Replay {
                 warm = now;
             }
         }
-        let counted = (ITERATIONS - 1) * warps.len();
-        ((u64::from(now - warm) * 16) / counted as u64) as u32
+        Some((warm, now))
+    }
+}
+
+impl Beside {
+    fn of(code: &Code<'_>, inst: Inst) -> Beside {
+        let f = code.f;
+        let Payload::Word(word) = f.inst(inst).payload else { return Beside::No };
+        let name = f.opcode_text(f.inst(inst).opcode);
+        match code.op(inst).special {
+            Special::Depbar => Beside::Boards(Depbar::of(word)),
+            Special::Warpgroup if name.starts_with("WARPGROUP") => match word >> WAITS & 1 {
+                1 => Beside::Groups((word >> GROUPS & 7) as usize),
+                _ => Beside::No,
+            },
+            Special::Warpgroup => {
+                let cycles = code.product_cycles(inst);
+                Beside::Product { cycles, last: word >> GROUP & 7 != NO_GROUP }
+            }
+            _ if name.starts_with("LDGSTS") => Beside::Copy,
+            _ if name.starts_with("LDGDEPBAR") => Beside::Gather,
+            _ => Beside::No,
+        }
+    }
+}
+
+/// Bits of the words of warpgroups: whether one waits, for all but how many groups, and the group that a product ends.
+const WAITS: u32 = 47;
+const GROUPS: u32 = 72;
+const GROUP: u32 = 84;
+const NO_GROUP: u128 = 7;
+
+/// When at most `but` of these are under way.
+fn all_but(times: &[u32], but: usize) -> u32 {
+    match times.len().checked_sub(but + 1) {
+        // They come in order, nearly always: what is asked for is when so many have come.
+        Some(last) => times[..=last].iter().copied().max().unwrap_or(0),
+        None => 0,
     }
 }
 
@@ -143,30 +270,98 @@ impl Warp {
             return NEVER;
         }
         let step = &steps[self.at];
-        let mut at = self.next;
-        for board in (0..BOARDS).filter(|board| step.fields.wait >> board & 1 == 1) {
-            at = at.max(self.boards[board]);
+        let at = self.next.max(self.released).max(self.clear(step).0);
+        at.max(shared.free(step, queue).0)
+    }
+
+    /// When what an instruction waits for is done, and the scoreboard that is last.
+    fn clear(&self, step: &Step) -> (u32, Option<u8>) {
+        let mut last = (0, None);
+        let mut waits = step.fields.wait;
+        match step.beside {
+            Beside::Boards(depbar) => {
+                waits |= depbar.drained;
+                let board = usize::from(depbar.board).min(BOARDS - 1);
+                last = (all_but(&self.pending[board], usize::from(depbar.count)), Some(depbar.board));
+            }
+            Beside::Groups(but) => last = (all_but(&self.groups, but), None),
+            _ => {}
         }
-        for &(pipe, _) in &step.pipes {
-            let slack = if pipe == Pipe::Memory { queue } else { 0 };
-            at = at.max(shared.free[pipe as usize].saturating_sub(slack));
+        for board in (0..BOARDS as u8).filter(|board| waits >> board & 1 == 1) {
+            let at = self.boards[usize::from(board)];
+            if at > last.0 {
+                last = (at, Some(board));
+            }
         }
-        at
+        last
+    }
+
+    /// What the cycles since its last instruction were lost to, now that it issues the next.
+    fn lost(&self, steps: &[Step], shared: &Shared, queue: u32, now: u32) -> Lost {
+        let step = &steps[self.at];
+        let mut at = self.since;
+        let mut until = |end: u32| {
+            let lost = end.min(now).saturating_sub(at);
+            at += lost;
+            lost
+        };
+        let (clear, board) = self.clear(step);
+        let (free, pipe) = shared.free(step, queue);
+        let (stall, meeting, wait, busy) =
+            (until(self.next), until(self.released), until(clear), until(free));
+        let board = board.filter(|_| wait > 0);
+        let pipe = pipe.filter(|_| busy > 0);
+        Lost { stall, meeting, wait, board, busy, pipe, turn: until(now), banks: 0 }
     }
 
     fn go_on(&mut self, step: &Step, now: u32, started: u32, length: usize) {
-        for (board, latency) in [step.fields.write, step.fields.read].into_iter().zip(step.latencies) {
-            if let Some(slot) = board.and_then(|board| self.boards.get_mut(usize::from(board))) {
-                *slot = (*slot).max(started + latency);
+        let mut latencies = step.latencies;
+        match step.beside {
+            Beside::Copy => self.copied = self.copied.max(started + copy_latency()),
+            Beside::Gather => latencies[0] = latencies[0].max(self.copied.saturating_sub(started)),
+            Beside::Product { cycles, last } => {
+                self.product = self.product.max(started + cycles);
+                if last {
+                    self.groups.retain(|done| *done > now);
+                    self.groups.push(self.product);
+                }
+            }
+            _ => {}
+        }
+        for (board, latency) in [step.fields.write, step.fields.read].into_iter().zip(latencies) {
+            if let Some(board) = board.map(usize::from).filter(|&board| board < BOARDS) {
+                let done = started + latency;
+                self.boards[board] = self.boards[board].max(done);
+                self.pending[board].retain(|done| *done > now);
+                self.pending[board].push(done);
             }
         }
+        self.since = now + 1;
         self.next = now + u32::from(step.fields.stall.max(1));
         self.meets = step.meets;
         self.at = (self.at + 1) % length;
     }
 }
 
+/// Cycles until a copy from global to shared memory is done.
+fn copy_latency() -> u32 {
+    u32::from(expected_latency("LDGSTS").write)
+}
+
 impl Shared {
+    /// When the pipes of an instruction are free, and the one that is last. Some are queued for and hold nobody up.
+    fn free(&self, step: &Step, queue: u32) -> (u32, Option<Pipe>) {
+        let mut last = (0, None);
+        for &(pipe, _) in &step.pipes {
+            let slack = if pipe == Pipe::Memory { queue } else { 0 };
+            let at = self.free[pipe as usize].saturating_sub(slack);
+            if at > last.0 && !matches!(step.beside, Beside::Product { .. }) {
+                last = (at, Some(pipe));
+            }
+        }
+        last
+    }
+
     /// Reads the sources of an instruction. Returns for how long that holds up what follows.
     fn read(&mut self, step: &Step, warp: usize, now: u32, window: u32) -> u32 {
         let mut fetched = [0u8; 2];
@@ -188,6 +383,12 @@ impl Shared {
     /// Takes the pipes. Returns when the instruction's turn in the queue has come.
     fn occupy(&mut self, step: &Step, now: u32) -> u32 {
         let mut started = now;
+        if let Beside::Product { cycles, .. } = step.beside {
+            let free = &mut self.free[Pipe::Tensor as usize];
+            started = now.max(*free);
+            *free = started + cycles;
+            return started;
+        }
         for &(pipe, cycles) in &step.pipes {
             let free = &mut self.free[pipe as usize];
             if pipe == Pipe::Memory {

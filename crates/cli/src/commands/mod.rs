@@ -1,5 +1,6 @@
 //! The commands, a file each.
 
+pub mod analyze;
 pub mod deps;
 pub mod disasm;
 pub mod dual_issue;

@@ -19,16 +19,20 @@ pub struct LaunchArgument {
 impl LaunchArgument {
     /// Warps of a kernel that each scheduler has at once.
     pub fn warps(&self, code: &Code<'_>, arch: Arch) -> u32 {
+        Multiprocessor::of(arch).resident_warps(&self.launch(code))
+    }
+
+    /// What is known of the launch of a kernel.
+    pub fn launch(&self, code: &Code<'_>) -> Launch {
         let declared = code.required_threads.or(code.max_threads);
         let declared =
             declared.map(|size| size.iter().fold(1u32, |all, &side| all.saturating_mul(side.max(1))));
-        let launch = Launch {
+        Launch {
             registers: code.registers,
             threads: self.block.or(declared),
             shared: code.shared_bytes.saturating_add(self.smem.unwrap_or(0)),
             blocks: self.blocks_per_sm,
-        };
-        Multiprocessor::of(arch).resident_warps(&launch)
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 //! byte as it came, with the reason; the others go on without it.
 
 mod bisection;
-mod launch;
+pub mod launch;
 mod orders;
 mod outcome;
 mod plan;

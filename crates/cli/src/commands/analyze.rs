@@ -1,0 +1,251 @@
+//! `sassafras analyze`: where the cycles of scheduled code go.
+
+use crate::binary::{self, Lifted, Site};
+use crate::failure::say;
+use crate::input::{Binary, Input, Selection};
+use crate::listing::Listing;
+use crate::output;
+use crate::reschedule::launch::LaunchArgument;
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use sassafras_analyze::compare::{Comparison, compare};
+use sassafras_analyze::{Kernel, Subject, analyze};
+use sassafras_machine::Arch;
+use sassafras_report::text::{Parts, View};
+use sassafras_report::{side_by_side, text};
+use sassafras_sass::program::Routine;
+use sassafras_tepid::Code;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Say where the cycles go: bottleneck, latencies, what each loop waits for
+///
+/// Runs code as it stands, control fields included, on the model that schedules it. Cycles are those of the model; loops are taken
+/// to go round ten times.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// A cubin, fatbinary or host file; `-` is standard input
+    input: PathBuf,
+    /// Another version of it: both are shown side by side
+    other: Option<PathBuf>,
+    #[command(flatten)]
+    selection: Selection,
+    /// Only this loop, by the offset or the number of the block that it starts with; may be given several times
+    #[arg(long = "loop", value_name = "OFFSET", value_parser = offset)]
+    loops: Vec<u64>,
+    /// Only this block, by its number; may be given several times
+    #[arg(long = "block", value_name = "NUMBER")]
+    blocks: Vec<u32>,
+    /// What is shown [default: summary, guidance, lost, hiding, scoreboards, critical for up to eight kernels, a line each for
+    /// more]
+    #[arg(long, value_name = "VIEW", value_delimiter = ',')]
+    view: Vec<ViewArgument>,
+    /// How the kernels are launched, as for `schedule`
+    #[arg(long, value_name = "block=N,blocks-per-sm=N,smem=N")]
+    launch: Option<LaunchArgument>,
+    /// Print JSON: everything, whatever is shown
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sassafras analyze k.cubin
+  sassafras analyze k.cubin --kernel saxpy --view all
+  sassafras analyze k.cubin --view timeline,critical --loop 0x4b0
+  sassafras analyze k.cubin --launch block=256,smem=49152
+  sassafras analyze libkernels.so --arch sm_90
+  sassafras analyze ptxas.cubin ours.cubin
+  sassafras analyze k.cubin --json";
+
+/// More kernels get a line each.
+const MANY: usize = 8;
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ViewArgument {
+    /// The kernel in a few numbers, and its warps
+    Summary,
+    /// Latencies, the bottleneck, utilisation of units, loops
+    Guidance,
+    /// What the cycles of each loop go to
+    Lost,
+    /// Latency hiding
+    Hiding,
+    /// Scoreboard pressure
+    Scoreboards,
+    /// Statistics of blocks, ratios of loop classes
+    Blocks,
+    /// Every instruction: class, unit, latency, stall, what it waits for
+    Instructions,
+    /// Which units each loop keeps busy
+    Resources,
+    /// A loop in its steady state, as a picture
+    Timeline,
+    /// What an iteration waits for
+    Critical,
+    /// All of these
+    All,
+}
+
+impl ViewArgument {
+    fn views(self) -> Vec<View> {
+        match self {
+            ViewArgument::Summary => vec![View::Summary],
+            ViewArgument::Guidance => vec![View::Guidance],
+            ViewArgument::Lost => vec![View::Lost],
+            ViewArgument::Hiding => vec![View::Hiding],
+            ViewArgument::Scoreboards => vec![View::Scoreboards],
+            ViewArgument::Blocks => vec![View::Blocks],
+            ViewArgument::Instructions => vec![View::Instructions],
+            ViewArgument::Resources => vec![View::Resources],
+            ViewArgument::Timeline => vec![View::Timeline],
+            ViewArgument::Critical => vec![View::Critical],
+            ViewArgument::All => View::ALL.to_vec(),
+        }
+    }
+}
+
+fn offset(text: &str) -> Result<u64, String> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|_| format!("`{text}` is neither a number nor 0x and hexadecimal digits"))
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    input: &'a str,
+    kernels: &'a [Kernel],
+}
+
+#[derive(Serialize)]
+struct SideBySide<'a> {
+    schema: u32,
+    before: &'a str,
+    after: &'a str,
+    kernels: &'a [Comparison],
+    /// Kernels that only one of the two has.
+    alone: &'a [String],
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let (name, kernels) = kernels(arguments, &arguments.input)?;
+    match &arguments.other {
+        Some(other) => two(arguments, &name, &kernels, other),
+        None => one(arguments, &name, &kernels),
+    }
+}
+
+fn one(arguments: &Arguments, name: &str, kernels: &[Kernel]) -> Result<()> {
+    check(arguments, name, kernels)?;
+    if arguments.json {
+        return output::print_json(&Report { schema: 1, input: name, kernels });
+    }
+    let mut views: Vec<View> = arguments.view.iter().flat_map(|view| view.views()).collect();
+    if views.is_empty() && kernels.len() > MANY {
+        output::print(&text::list(kernels))?;
+        return output::print("\n--kernel NAME shows one of them, --view all everything\n");
+    }
+    if views.is_empty() {
+        views = View::USUAL.to_vec();
+    }
+    let parts = Parts { views, loops: arguments.loops.clone(), blocks: arguments.blocks.clone() };
+    let mut out = output::Stream::new();
+    for kernel in kernels {
+        out.write(&text::kernel(kernel, &parts))?;
+    }
+    out.end()
+}
+
+/// A loop or block that is asked for has to be in one of the kernels.
+fn check(arguments: &Arguments, name: &str, kernels: &[Kernel]) -> Result<()> {
+    for &wanted in &arguments.loops {
+        let found = |l: &sassafras_analyze::LoopReport| l.offset == wanted || u64::from(l.header) == wanted;
+        if !kernels.iter().flat_map(|kernel| &kernel.loops).any(found) {
+            bail!("{name}: no loop starts at {wanted:#x}, or with block {wanted}");
+        }
+    }
+    for &wanted in &arguments.blocks {
+        if !kernels.iter().flat_map(|kernel| &kernel.blocks).any(|block| block.block == wanted) {
+            bail!("{name}: there is no block {wanted}");
+        }
+    }
+    Ok(())
+}
+
+fn two(arguments: &Arguments, name: &str, before: &[Kernel], other: &Path) -> Result<()> {
+    let (other_name, after) = kernels(arguments, other)?;
+    let mut left: Vec<&Kernel> = after.iter().collect();
+    let (mut pairs, mut alone) = (Vec::new(), Vec::new());
+    for old in before {
+        match left.iter().position(|new| new.name == old.name && new.arch == old.arch) {
+            Some(at) => pairs.push(compare(old, left.remove(at))),
+            None => alone.push(format!("{} ({}) is only in {name}", old.name, old.arch)),
+        }
+    }
+    alone.extend(left.iter().map(|new| format!("{} ({}) is only in {other_name}", new.name, new.arch)));
+    if pairs.is_empty() {
+        bail!("{name} and {other_name} have no kernel in common");
+    }
+    if arguments.json {
+        let report =
+            SideBySide { schema: 1, before: name, after: &other_name, kernels: &pairs, alone: &alone };
+        return output::print_json(&report);
+    }
+    let mut out = output::Stream::new();
+    for pair in &pairs {
+        out.write(&side_by_side::comparison(pair))?;
+    }
+    for line in &alone {
+        out.write(&format!("{line}\n"))?;
+    }
+    out.end()
+}
+
+fn kernels(arguments: &Arguments, path: &Path) -> Result<(String, Vec<Kernel>)> {
+    let input = match Input::read(path)? {
+        Input::Binary(input) => input,
+        Input::Text(input) => bail!("{}: the text IR has no control fields to look at", input.name),
+    };
+    let found = all(arguments, &input)?;
+    if found.is_empty() {
+        bail!("{}: no code that can be looked at", input.name);
+    }
+    Ok((input.name, found))
+}
+
+fn all(arguments: &Arguments, input: &Binary) -> Result<Vec<Kernel>> {
+    let container = input.container()?;
+    let parts =
+        input.visit(&container, &arguments.selection, |site| site_kernels(arguments, &input.name, site))?;
+    Ok(parts.into_iter().flatten().collect())
+}
+
+fn site_kernels(arguments: &Arguments, file: &str, site: &Site<'_, '_>) -> Result<Vec<Kernel>> {
+    match binary::lift(file, site, &arguments.selection)? {
+        Lifted::Routines(arch, routines) => {
+            Ok(routines.iter().map(|routine| kernel(arguments, site, arch, routine)).collect())
+        }
+        Lifted::No(reason) => {
+            say(&format!("warning: {file}: {}: not looked at: {reason}", site.place()));
+            Ok(Vec::new())
+        }
+    }
+}
+
+fn kernel(arguments: &Arguments, site: &Site<'_, '_>, arch: Arch, routine: &Routine) -> Kernel {
+    let lifted = &routine.lifted;
+    let listing = Listing::new(arch, routine);
+    let code = Code::new(&lifted.function, &lifted.sources, arch);
+    analyze(&Subject {
+        name: &routine.name,
+        code: &code,
+        launch: arguments.launch.unwrap_or_default().launch(site.code),
+        offset: &|inst| routine.offset(inst),
+        text: &|inst| listing.text(inst),
+    })
+}
