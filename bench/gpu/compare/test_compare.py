@@ -24,6 +24,7 @@ import build
 import card
 import compare
 import explore
+import hot
 import inputs
 import manifest
 import ncu
@@ -362,6 +363,38 @@ class Exploring(unittest.TestCase):
             self.assertTrue(said.startswith("b3: "))
             moved += new != orders
         self.assertGreater(moved, 20)
+
+
+SOURCE = """"Kernel Name","k"
+"Address","Source","# Samples","Instructions Executed"
+"0","MOV","10","528"
+"16","FADD","60","1,056"
+"32","BRA","30","1,056"
+"48","EXIT","0","528"
+"""
+
+
+class Hot(unittest.TestCase):
+    def kernel(self):
+        loop = {"offset": 16, "depth": 1, "blocks": [1], "cycles": 50.0}
+        outer = {"offset": 0, "depth": 0, "blocks": [0, 1], "cycles": 70.0}
+        rows = [{"offset": 16 * i, "block": int(i in (1, 2))} for i in range(4)]
+        return {"instructions": rows, "loops": [outer, loop]}
+
+    def test_counts_per_instruction(self):
+        self.assertEqual(hot.samples(SOURCE), [(528, 10), (1056, 60), (1056, 30), (528, 0)])
+        with self.assertRaises(ValueError):
+            hot.samples("nothing")
+
+    def test_an_iteration_of_the_innermost_hot_loop(self):
+        loop, share, cycles = hot.iteration(self.kernel(), hot.samples(SOURCE), 1000.0)
+        self.assertEqual((loop["offset"], share), (16, 0.9))
+        self.assertAlmostEqual(cycles, 1000.0 * 0.9 / 2)
+        self.assertIsNone(hot.iteration({"instructions": [], "loops": []}, [], 1.0))
+
+    def test_the_busiest_unit(self):
+        values = {f"sm__inst_executed_pipe_alu.{hot.PEAK}": 40.0, f"sm__inst_executed_pipe_fmalite.{hot.PEAK}": 53.0}
+        self.assertEqual(hot.busiest(values), ("FMA", 53.0))
 
 
 if __name__ == "__main__":

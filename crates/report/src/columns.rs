@@ -35,3 +35,30 @@ pub fn number(value: f64) -> String {
 pub fn known<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
 }
+
+/// So many of something, in words.
+pub fn counted(count: u32, of: &str) -> String {
+    format!("{count} {of}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_as_people_write_them() {
+        assert_eq!(
+            (number(3.0), number(17.63), known::<u32>(None)),
+            ("3".to_owned(), "17.63".to_owned(), "-".to_owned())
+        );
+        assert_eq!((counted(1, "loop"), counted(0, "loop")), ("1 loop".to_owned(), "0 loops".to_owned()));
+    }
+
+    #[test]
+    fn columns_align() {
+        let row = |a: &str, b: &str| vec![a.to_owned(), b.to_owned()];
+        let table = columns(&["name", "n"], 1, false, vec![row("a", "1"), row("long", "100")]);
+        assert_eq!(table, " name    n\n a       1\n long  100\n");
+        assert_eq!(columns(&["name"], 1, false, Vec::new()), "");
+    }
+}

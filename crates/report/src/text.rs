@@ -2,7 +2,7 @@
 //!
 //! Source: the layout of the statistics that the ptxas-scheduling document prints, and the views of llvm-mca.
 
-use crate::columns::{aligned, columns, known, number};
+use crate::columns::{aligned, columns, counted, known, number};
 use anstyle::{AnsiColor, Style};
 use sassafras_analyze::critical::Cause;
 use sassafras_analyze::hiding::Hiding;
@@ -85,10 +85,10 @@ pub fn kernel(kernel: &Kernel, parts: &Parts) -> String {
             View::Summary => {
                 let _ = writeln!(
                     out,
-                    "{} instructions in {} blocks, {} loops; estimated latency {} cycles, {} per warp when all overlap",
-                    s.instructions,
-                    s.blocks,
-                    s.loops,
+                    "{} in {}, {}; estimated latency {} cycles, {} per warp when all overlap",
+                    counted(s.instructions, "instruction"),
+                    counted(s.blocks, "block"),
+                    counted(s.loops, "loop"),
                     number(s.latency),
                     number(s.throughput)
                 );
@@ -300,8 +300,8 @@ fn scoreboards(out: &mut String, of: &str, p: &Pressure) {
     }
     let line = |u: &UnderWay| {
         format!(
-            "{} instructions, {} under way at most, {} in the mean",
-            u.instructions,
+            "{}, {} under way at most, {} in the mean",
+            counted(u.instructions, "instruction"),
             u.peak,
             number(u.mean)
         )
@@ -441,7 +441,9 @@ fn critical(out: &mut String, kernel: &Kernel, found: &LoopReport) {
     let rows = found.critical.iter().map(|link| {
         let cause = match &link.cause {
             Cause::Start => "the iteration starts".to_owned(),
-            Cause::Issue { instructions } => format!("{instructions} instructions one after the other"),
+            Cause::Issue { instructions } => {
+                format!("{} one after the other", counted(*instructions, "instruction"))
+            }
             Cause::Dependence { hazard, register } => {
                 format!("{} {hazard}", register.as_deref().unwrap_or("")).trim().to_owned()
             }
