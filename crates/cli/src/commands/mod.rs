@@ -1,10 +1,12 @@
 //! The commands, a file each.
 
+pub mod bisect;
 pub mod deps;
 pub mod disasm;
 pub mod dual_issue;
 pub mod knobs;
 pub mod model;
+pub mod ptxas;
 pub mod schedule;
 pub mod verify;
 

@@ -5,13 +5,15 @@
 //! hazards, and whether it is a legal reordering of what came in. A kernel that something is in the way of stays byte for
 //! byte as it came, with the reason; the others go on without it.
 
+mod arguments;
 mod bisection;
 mod launch;
 mod orders;
 mod outcome;
 mod plan;
 
-pub use bisection::Bisection;
+pub use arguments::{JobArguments, StrategyArgument};
+pub use bisection::{Bisection, RoutineId, Unit};
 pub use launch::LaunchArgument;
 pub use orders::Orders;
 pub use outcome::{Change, Outcome};
@@ -106,8 +108,8 @@ pub fn file(name: &str, bytes: &[u8], selection: &Selection, job: &Job) -> Resul
         .map(|&index| {
             let image = &original.images()[index];
             let bytes = original.bytes(image).with_context(|| format!("{name}: {}", image.location))?;
-            let done =
-                cubin(&bytes, image, selection, job).with_context(|| format!("{name}: {}", image.location));
+            let done = cubin(&bytes, (index, image), selection, job)
+                .with_context(|| format!("{name}: {}", image.location));
             progress.step();
             done
         })
@@ -132,13 +134,18 @@ pub fn file(name: &str, bytes: &[u8], selection: &Selection, job: &Job) -> Resul
 }
 
 /// Reschedules the wanted kernels of one cubin.
-fn cubin(bytes: &[u8], image: &Image, selection: &Selection, job: &Job) -> Result<(Vec<u8>, Vec<Outcome>)> {
+fn cubin(
+    bytes: &[u8],
+    (index, image): (usize, &Image),
+    selection: &Selection,
+    job: &Job,
+) -> Result<(Vec<u8>, Vec<Outcome>)> {
     let cubin = Cubin::parse(bytes)?;
     let sections: Vec<&Code<'_>> = cubin.code().iter().filter(|code| wanted(code, selection)).collect();
     let mut edits: BTreeMap<usize, CodeEdit> = BTreeMap::new();
     let mut kept: BTreeMap<usize, String> = BTreeMap::new();
     let plans: Vec<_> =
-        sections.par_iter().map(|code| (code.section, plan(&cubin, code, selection, job))).collect();
+        sections.par_iter().map(|code| (code.section, plan(&cubin, index, code, selection, job))).collect();
     let mut notes: BTreeMap<usize, Notes> = BTreeMap::new();
     for (section, plan) in plans {
         match plan {
