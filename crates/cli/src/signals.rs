@@ -51,33 +51,43 @@ pub fn kill_group(child: &Child) {
     let _ = child;
 }
 
-/// Passes what is sent to us on to a program, from a thread of its own, as long as we live.
-///
-/// # Errors
-/// When the system lets nobody watch signals.
-#[cfg(unix)]
-pub fn forward_to(child: &Child) -> Result<()> {
-    use rustix::process::{Pid, Signal, kill_process};
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-    let pid = Pid::from_child(child);
-    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
-    std::thread::Builder::new().spawn(move || {
-        for signal in signals.forever() {
-            if let Some(signal) = Signal::from_named_raw(signal) {
-                let _ = kill_process(pid, signal);
-            }
-        }
-    })?;
-    Ok(())
+/// Signals that are passed on to a program. Made before it starts, so that none is lost.
+pub struct Forward {
+    #[cfg(unix)]
+    signals: signal_hook::iterator::Signals,
 }
 
-/// Nothing to pass on here.
-///
-/// # Errors
-/// None.
-#[cfg(not(unix))]
-pub fn forward_to(_: &Child) -> Result<()> {
-    Ok(())
+impl Forward {
+    /// From now on signals wait to be passed on.
+    ///
+    /// # Errors
+    /// When the system lets nobody watch them.
+    pub fn watch() -> Result<Forward> {
+        #[cfg(unix)]
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+        Ok(Forward {
+            #[cfg(unix)]
+            signals: signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?,
+        })
+    }
+
+    /// Passes them on, from a thread of its own, as long as we live.
+    pub fn to(self, child: &Child) {
+        #[cfg(unix)]
+        {
+            use rustix::process::{Pid, Signal, kill_process};
+            let (pid, mut signals) = (Pid::from_child(child), self.signals);
+            std::thread::spawn(move || {
+                for signal in signals.forever() {
+                    if let Some(signal) = Signal::from_named_raw(signal) {
+                        let _ = kill_process(pid, signal);
+                    }
+                }
+            });
+        }
+        #[cfg(not(unix))]
+        let _ = child;
+    }
 }
 
 /// Ends this program as another one ended: by the same signal, or with the same exit status.

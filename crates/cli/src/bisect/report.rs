@@ -26,6 +26,8 @@ pub struct Report {
     /// How it failed on the smallest candidate.
     failure: String,
     suspected: Suspected,
+    /// How many changes are left.
+    changes: usize,
     kernels: Vec<Kernel>,
     reordering: Reordering,
     /// Candidates that did not verify and were not run.
@@ -110,6 +112,7 @@ impl Report {
             runs: search.trial.runs,
             failure: culprit.how.clone(),
             suspected: Suspected { kernels: culprit.suspected.0, changes: culprit.suspected.1 },
+            changes: culprit.units.len(),
             kernels: kernels.collect::<Result<_>>().with_context(|| name.clone())?,
             reordering: Reordering {
                 legal: compared.is_legal(),
@@ -129,13 +132,12 @@ impl Report {
     pub fn text(&self) -> Result<String> {
         let bold = anstyle::Style::new().bold();
         let mut out = String::new();
-        let (kernels, blocks) =
-            (self.kernels.len(), self.kernels.iter().map(|k| k.blocks.len()).sum::<usize>());
         let Suspected { kernels: all, changes } = self.suspected;
+        let heading =
+            format!("{} of {all} kernels and {} of {changes} changes", self.kernels.len(), self.changes);
         writeln!(
             out,
-            "{bold}{}{bold:#}: the command fails ({}) with {kernels} of {all} kernels and {blocks} of {changes} \
-             changes; {} runs\n",
+            "{bold}{}{bold:#}: the command fails ({}) with {heading}; {} runs\n",
             self.input, self.failure, self.runs
         )?;
         for kernel in &self.kernels {

@@ -49,6 +49,8 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     let mut command = Command::new(&program);
     command.args(arguments).env(CALLED, places.called_with(&program));
     let expected = invocation::output(arguments).map(Expected::new);
+    // Without it ptxas ends later than it should.
+    let forward = signals::Forward::watch();
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
@@ -56,8 +58,9 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    // Without it ptxas ends a little later than it should.
-    let _ = signals::forward_to(&child);
+    if let Ok(forward) = forward {
+        forward.to(&child);
+    }
     // Who reads what ptxas says gets one line of ours and no more.
     std::panic::set_hook(Box::new(|_| {}));
     // Somebody between us and the first stand-in leaves the work to that one.
