@@ -1,8 +1,8 @@
 //! Goal: to stand in for ptxas: run the real one, then put a rescheduled cubin in place of the one that it wrote.
 //!
 //! What ptxas prints, how it ends and where it writes stay its own. Its file is replaced only by one that was verified, and
-//! in one step; on any doubt it stays. While ptxas runs, the tables and the identity of this build are made ready on
-//! another thread, so that little time is left to spend afterwards; a cache ([`cache`]) saves the rest.
+//! in one step; on any doubt it stays. Cost: while ptxas runs, options and the identity of this build are made ready on
+//! another thread; afterwards, a look into the cache ([`cache`]), or the work of `schedule`.
 
 mod build;
 mod cache;
