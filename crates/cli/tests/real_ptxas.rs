@@ -63,7 +63,7 @@ fn here(path: &str) -> PathBuf {
 
 /// A file that ptxas 13 takes.
 fn ptx() -> PathBuf {
-    here("crates/cubin/tests/ptx/shared_reduce.ptx")
+    here("crates/control/tests/ptx/shared_reduce.ptx")
 }
 
 #[test]
@@ -116,14 +116,27 @@ fn nvcc_links_relocatable_code() {
         float s = 0, t = x; for (int i = 0; i < n; ++i) { s = s * x + 0.5f; t = t * s + x; } return s + t; }\n";
     std::fs::write(scene.path("caller.cu"), caller).expect("written");
     std::fs::write(scene.path("callee.cu"), callee).expect("written");
-    let build = |option: &str, out: &str| {
-        let arguments = [option, "-rdc=true", "-arch=sm_90", "caller.cu", "callee.cu", "-o", out];
-        succeed(scene.call(&nvcc).args(arguments))
-    };
-    build("-O3", "plain");
-    let said = build(&format!("--ptxas-prefix={SASSAFRAS}"), "ours");
+    let prefix = format!("--ptxas-prefix={SASSAFRAS}");
+    for name in ["caller", "callee"] {
+        for (option, kind) in [("-O3", "plain"), (&prefix, "ours")] {
+            let (source, out) = (format!("{name}.cu"), format!("{name}.{kind}.cubin"));
+            let arguments = [option, "-rdc=true", "-cubin", "-arch=sm_90", &source, "-o", &out];
+            succeed(scene.call(&nvcc).args(arguments));
+        }
+        scene.is_reordered(&format!("{name}.ours.cubin"), &format!("{name}.plain.cubin"));
+    }
+    let nvlink = tool("nvlink", "13.");
+    for kind in ["plain", "ours"] {
+        let files = ["caller", "callee"].map(|name| format!("{name}.{kind}.cubin"));
+        let out = format!("linked.{kind}.cubin");
+        succeed(scene.call(&nvlink).arg("--arch=sm_90").args(files).args(["-o", &out]));
+    }
+    scene.is_reordered("linked.ours.cubin", "linked.plain.cubin");
+    // All of it in one go; there need be no GPU to link it.
+    let arguments = [&prefix, "-rdc=true", "-arch=sm_90", "caller.cu", "callee.cu", "-o", "program"];
+    let said = succeed(scene.call(&nvcc).args(arguments));
     assert_eq!(said.matches("verified").count(), 2, "{said}");
-    scene.is_reordered("ours", "plain");
+    succeed(scene.call(Path::new(SASSAFRAS)).args(["verify", "program"]));
 }
 
 #[test]
@@ -153,7 +166,7 @@ fn triton_compiles_through_it() {
 fn ptxas_writes_where_it_would() {
     let (scene, ptxas) = (Scene::new(), tool("ptxas", "13."));
     std::fs::copy(ptx(), scene.path("k.ptx")).expect("copied");
-    std::fs::write(scene.path("options"), "-arch=sm_90\n-o 'with blank'\n").expect("written");
+    std::fs::write(scene.path("options"), "-arch=sm_90\n-o \"with blank\"\n").expect("written");
     let second = std::fs::read_to_string(ptx()).expect("text");
     let name =
         second.split(".entry ").nth(1).and_then(|rest| rest.split('(').next()).expect("an entry").to_owned();
@@ -208,8 +221,10 @@ fn ptxas_without_a_cubin_is_left_alone() {
     }
     // Full debug data cannot follow the code.
     let debug = succeed(scene.standin(&ptxas).args(["-arch=sm_90", "-g", "k.ptx", "-o", "debug.cubin"]));
-    succeed(scene.call(&ptxas).args(["-arch=sm_90", "-g", "k.ptx", "-o", "plain.cubin"]));
-    assert!(debug.contains("kept: ") && scene.same("debug.cubin", "plain.cubin"), "{debug}");
+    std::fs::rename(scene.path("debug.cubin"), scene.path("ours.cubin")).expect("written");
+    // With -g the name of the output is in it.
+    succeed(scene.call(&ptxas).args(["-arch=sm_90", "-g", "k.ptx", "-o", "debug.cubin"]));
+    assert!(debug.contains("kept: ") && scene.same("ours.cubin", "debug.cubin"), "{debug}");
 }
 
 #[test]

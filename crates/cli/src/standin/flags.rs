@@ -2,7 +2,7 @@
 
 use crate::input::Selection;
 use crate::reschedule::JobArguments;
-use crate::words;
+use crate::words::{self, Quotes};
 use clap::Parser;
 use std::path::PathBuf;
 
@@ -48,7 +48,7 @@ impl Flags {
 
     /// Those of a text.
     fn parse_text(text: &str) -> Result<Flags, String> {
-        let words = words::split(text).map_err(|error| format!("{VARIABLE}: {error}"))?;
+        let words = words::split(text, Quotes::Both).map_err(|error| format!("{VARIABLE}: {error}"))?;
         Flags::try_parse_from(words).map_err(|error| {
             let message = error.to_string();
             let first = message.lines().next().unwrap_or("not understood");

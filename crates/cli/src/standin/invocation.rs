@@ -4,7 +4,7 @@
 //! any, `elf.o`. Several inputs make one output. `-optf F`, `--options-file=F` put the words of a file in their place. A
 //! value of another option that looks like one of these would mislead us; whoever asks checks that the file was written.
 
-use crate::words;
+use crate::words::{self, Quotes};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -73,7 +73,7 @@ fn after_equals(argument: &OsStr) -> Option<OsString> {
 fn read(path: &Path) -> Result<Vec<String>, String> {
     let name = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
-    words::split(&text).map_err(|error| format!("{name}: {error}"))
+    words::split(&text, Quotes::Double).map_err(|error| format!("{name}: {error}"))
 }
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
     fn words_of_files_stand_in_their_place() {
         let folder = tempfile::tempdir().expect("a folder");
         let [first, second, endless] = ["1", "2", "3"].map(|name| folder.path().join(name));
-        std::fs::write(&first, "-arch=sm_90 -o 'y z'\n").expect("written");
+        std::fs::write(&first, "-arch=sm_90 -o \"y z\"\n").expect("written");
         std::fs::write(&second, format!("-optf={}", first.display())).expect("written");
         std::fs::write(&endless, format!("--options-file {}", endless.display())).expect("written");
         let [first, second, endless] = [first, second, endless].map(|path| path.display().to_string());
