@@ -77,7 +77,7 @@ mod tests {
     fn flags_are_those_of_schedule_and_some_more() {
         let flags =
             Flags::parse_text("--strategy reverse --quiet --launch block=256 --cache-size 1M --kernel 'a b'");
-        let flags = flags.ok().expect("understood");
+        let Ok(flags) = flags else { panic!("not understood") };
         assert!(flags.quiet && !flags.no_cache);
         assert_eq!((flags.cache_size, flags.selection.kernels), (1 << 20, vec!["a b".to_owned()]));
         assert_eq!(Flags::parse_text("").ok().map(|flags| flags.cache_size), Some(CACHE));
