@@ -71,15 +71,19 @@ impl Forward {
         })
     }
 
-    /// Passes them on, from a thread of its own, as long as we live.
-    pub fn to(self, child: &Child) {
+    /// Passes them on to a program, from a thread of its own. Once that has ended they end us, as they would without us here:
+    /// its number may be another program's by then.
+    pub fn to(self, child: &Child) -> Forwarding {
+        let ended = Arc::new(AtomicBool::new(false));
         #[cfg(unix)]
         {
             use rustix::process::{Pid, Signal, kill_process};
-            let (pid, mut signals) = (Pid::from_child(child), self.signals);
+            let (pid, mut signals, ended) = (Pid::from_child(child), self.signals, Arc::clone(&ended));
             std::thread::spawn(move || {
-                for signal in signals.forever() {
-                    if let Some(signal) = Signal::from_named_raw(signal) {
+                for number in signals.forever() {
+                    if ended.load(Ordering::SeqCst) {
+                        let _ = signal_hook::low_level::emulate_default_handler(number);
+                    } else if let Some(signal) = Signal::from_named_raw(number) {
                         let _ = kill_process(pid, signal);
                     }
                 }
@@ -87,6 +91,19 @@ impl Forward {
         }
         #[cfg(not(unix))]
         let _ = child;
+        Forwarding { ended }
+    }
+}
+
+/// Signals on their way to a program.
+pub struct Forwarding {
+    ended: Arc<AtomicBool>,
+}
+
+impl Forwarding {
+    /// The program has ended.
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::SeqCst);
     }
 }
 

@@ -2,8 +2,9 @@
 #![cfg(unix)]
 
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 fn input(name: &str) -> PathBuf {
@@ -162,4 +163,28 @@ fn shuffles_are_searched() {
     let arguments = ["--strategy", "shuffle", "--seed", "1", "--json"];
     let (done, _folder) = bisect(&arguments, "two.fatbin", &["cmp", "-s", &path]);
     assert_eq!(report(&done)["kernels"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn who_ends_the_search_finds_nothing_left() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut sassafras = Command::new(env!("CARGO_BIN_EXE_sassafras"));
+    sassafras.arg("bisect").arg(input("good.cubin")).args([
+        "--verbose",
+        "--",
+        "sh",
+        "-c",
+        "echo ready; exec sleep 600",
+    ]);
+    let mut child = sassafras.env("TMPDIR", folder.path()).stderr(Stdio::piped()).spawn().expect("it runs");
+    let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+    assert_eq!(lines.next().expect("a line").expect("text"), "ready");
+    assert!(Command::new("kill").arg(child.id().to_string()).status().expect("it runs").success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(2));
+    assert_eq!(
+        lines.map(|line| line.expect("text")).collect::<Vec<_>>(),
+        ["error: interrupted"],
+        "and so has the command"
+    );
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
 }

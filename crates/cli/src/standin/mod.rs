@@ -58,15 +58,17 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    if let Ok(forward) = forward {
-        forward.to(&child);
-    }
+    let forwarding = forward.map(|forward| forward.to(&child));
     // Who reads what ptxas says gets one line of ours and no more.
     std::panic::set_hook(Box::new(|_| {}));
     // Somebody between us and the first stand-in leaves the work to that one.
     let nested = !places.called.is_empty();
     let setup = (!nested && expected.is_ok()).then(Setup::start);
-    let status = match child.wait() {
+    let status = child.wait();
+    if let Ok(forwarding) = forwarding {
+        forwarding.end();
+    }
+    let status = match status {
         Ok(status) => status,
         Err(error) => {
             say(&format!("error: {}: {error}", program.display()));
