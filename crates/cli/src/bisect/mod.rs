@@ -2,7 +2,8 @@
 //!
 //! First over the kernels and functions that change, then over the units of those: blocks with another order, and control
 //! fields alone. Every candidate is made by the pipeline of `schedule`, so that it is verified before the command sees it.
-//! Cost: a run of the command per candidate ([`ddmin`]), and the scheduling of the kernels that are still suspected.
+//! Cost: a run of the command per candidate ([`ddmin`]), one search for orders, and for every candidate the verification of
+//! the whole file.
 
 mod ddmin;
 mod report;

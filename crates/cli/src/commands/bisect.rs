@@ -4,7 +4,7 @@ use crate::bisect::{Report, Search, Trial};
 use crate::input::{Input, Selection};
 use crate::knobs::unknown_latency;
 use crate::output;
-use crate::reschedule::{Bisection, JobArguments};
+use crate::reschedule::{Bisection, JobArguments, Memo};
 use anyhow::{Result, bail};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -77,7 +77,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let knobs = arguments.job.knobs.load(&["deps", "tepid"])?;
     let options = arguments.job.list_options(unknown_latency(&knobs)?);
-    let job = arguments.job.job(&input.name, &options, knobs, Bisection::default())?;
+    let mut job = arguments.job.job(&input.name, &options, knobs, Bisection::default())?;
+    job.memo = Some(Memo::default());
     let trial =
         Trial::new(arguments.command.clone(), arguments.timeout, arguments.verbose, &arguments.input)?;
     let mut search = Search::new(&input, selection, job, trial);

@@ -155,6 +155,7 @@ impl JobArguments {
             knobs,
             keep_orders: strategy == StrategyArgument::Given,
             keep_registers: self.keep_registers,
+            memo: None,
         })
     }
 

@@ -8,6 +8,7 @@
 mod arguments;
 mod bisection;
 mod launch;
+mod memo;
 mod orders;
 mod outcome;
 mod plan;
@@ -15,6 +16,7 @@ mod plan;
 pub use arguments::{JobArguments, StrategyArgument};
 pub use bisection::{Bisection, RoutineId, Unit};
 pub use launch::LaunchArgument;
+pub use memo::Memo;
 pub use orders::Orders;
 pub use outcome::{Change, Outcome};
 
@@ -56,6 +58,8 @@ pub struct Job {
     pub keep_orders: bool,
     /// Whether values stay in their registers.
     pub keep_registers: bool,
+    /// Plans that were made, where the file is rescheduled more than once.
+    pub memo: Option<Memo>,
 }
 
 /// How the blocks of a binary are ordered.

@@ -169,8 +169,14 @@ fn reorder(
         }
     };
     let prepared = tepid::Code::new(&lifted.function, &lifted.sources, arch);
-    let cutlass = CutlassPlan::of(&prepared, name, &job.knobs);
-    let mut plan = tepid::function::choose_with(&prepared, &settings, cutlass.as_ref());
+    let choose = || {
+        let cutlass = CutlassPlan::of(&prepared, name, &job.knobs);
+        tepid::function::choose_with(&prepared, &settings, cutlass.as_ref())
+    };
+    let mut plan = match &job.memo {
+        Some(memo) => memo.get(id, choose),
+        None => choose(),
+    };
     let all = plan.choices.len();
     plan.choices.retain(|choice| job.bisection.takes(id, choice.block.as_u32()));
     // Who asks for the fields of a routine alone gets them for the order that came.
