@@ -18,9 +18,8 @@ pub struct KnobArguments {
 }
 
 impl KnobArguments {
-    /// The settings. Says on standard error which of them have no effect here: `readers` are the parts of the project
-    /// that the command runs.
-    pub fn load(&self, readers: &[&str]) -> Result<KnobSet> {
+    /// The settings.
+    pub fn read(&self) -> Result<KnobSet> {
         let mut set = KnobSet::new();
         if let Some(path) = &self.file {
             let name = path.display().to_string();
@@ -30,6 +29,13 @@ impl KnobArguments {
         for assignment in &self.knobs {
             set.assign(assignment).with_context(|| format!("--knob {assignment}"))?;
         }
+        Ok(set)
+    }
+
+    /// The settings. Says on standard error which of them have no effect here: `readers` are the parts of the project
+    /// that the command runs.
+    pub fn load(&self, readers: &[&str]) -> Result<KnobSet> {
+        let set = self.read()?;
         for (knob, _) in set.iter() {
             let name = &knob.name;
             if knob.used_by.is_empty() {

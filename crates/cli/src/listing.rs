@@ -36,15 +36,18 @@ impl<'a> Listing<'a> {
 
     /// Every instruction in order.
     pub fn lines(&self) -> impl Iterator<Item = Line> {
+        self.routine.lifted.function.blocks().flat_map(|block| self.block(block))
+    }
+
+    /// The instructions of one block.
+    pub fn block(&self, block: Block) -> impl Iterator<Item = Line> {
         let f = &self.routine.lifted.function;
-        f.blocks().flat_map(move |block| {
-            f.block_insts(block).iter().enumerate().map(move |(place, &inst)| Line {
-                offset: self.routine.offset(inst),
-                label: (place == 0).then(|| self.label(block)),
-                control: self.control(inst),
-                text: self.text(inst),
-                opaque: f.inst(inst).effects.contains(Effects::OPAQUE),
-            })
+        f.block_insts(block).iter().enumerate().map(move |(place, &inst)| Line {
+            offset: self.routine.offset(inst),
+            label: (place == 0).then(|| self.label(block)),
+            control: self.control(inst),
+            text: self.text(inst),
+            opaque: f.inst(inst).effects.contains(Effects::OPAQUE),
         })
     }
 

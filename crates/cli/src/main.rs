@@ -1,10 +1,11 @@
 //! The `sassafras` command.
 //!
 //! A file per command under `commands/`; `input` reads and recognises files, `binary` goes through the code in them,
-//! `listing` prints it, `reschedule` makes a new file of one, `output` writes files whole or not at all, `failure` maps
+//! `listing` prints it, `reschedule` makes a new file of one, `bisect` finds what of that is at fault, `standin` does it behind ptxas, `output` writes files whole or not at all, `failure` maps
 //! errors to exit statuses.
 
 mod binary;
+mod bisect;
 mod commands;
 mod failure;
 mod input;
@@ -14,6 +15,9 @@ mod output;
 mod progress;
 mod reschedule;
 mod serial;
+mod signals;
+mod standin;
+mod words;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -35,6 +39,8 @@ Examples:
   sassafras verify out.so --against in.so     the same, and that the one is a legal reordering of the other
   sassafras analyze k.cubin                   where the cycles go: bottleneck, latencies, what each loop waits for
   sassafras analyze k.cubin fast.cubin        two versions side by side
+  sassafras bisect k.cubin -- ./check         the kernel and block whose new order makes a command fail
+  sassafras ptxas -- -arch=sm_90 k.ptx        run ptxas and reschedule what it writes
   sassafras disasm k.cubin --kernel saxpy     a listing with the control fields in a column
   sassafras deps k.sir --block loop --dot     the dependence graph of a block, for Graphviz
   sassafras dual-issue k.cubin                pairs that issue together, on sm_50 to sm_62
@@ -48,6 +54,8 @@ enum Command {
     Schedule(commands::schedule::Arguments),
     Verify(commands::verify::Arguments),
     Analyze(commands::analyze::Arguments),
+    Bisect(commands::bisect::Arguments),
+    Ptxas(commands::ptxas::Arguments),
     Disasm(commands::disasm::Arguments),
     Deps(commands::deps::Arguments),
     DualIssue(commands::dual_issue::Arguments),
@@ -56,10 +64,16 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    let mut words = std::env::args_os();
+    if standin::is_called(words.next().as_deref()) {
+        return standin::run(&words.collect::<Vec<_>>());
+    }
     let result = match Arguments::parse().command {
         Command::Schedule(arguments) => commands::schedule::run(&arguments),
         Command::Verify(arguments) => commands::verify::run(&arguments),
         Command::Analyze(arguments) => commands::analyze::run(&arguments),
+        Command::Bisect(arguments) => commands::bisect::run(&arguments),
+        Command::Ptxas(arguments) => return commands::ptxas::run(&arguments),
         Command::Disasm(arguments) => commands::disasm::run(&arguments),
         Command::Deps(arguments) => commands::deps::run(&arguments),
         Command::DualIssue(arguments) => commands::dual_issue::run(&arguments),

@@ -14,10 +14,20 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
         let mut out = std::io::stdout();
         return out.write_all(bytes).and_then(|()| out.flush()).context("standard output");
     }
-    replace_file(path, bytes).with_context(|| path.display().to_string())
+    replace(path, bytes, Durable::Yes).with_context(|| path.display().to_string())
 }
 
-fn replace_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+/// Whether a file outlives the machine, too: that takes time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Durable {
+    /// It is on the disk before it has its name.
+    Yes,
+    /// It is whole for every reader; what a power failure leaves nobody knows, as with what compilers write.
+    No,
+}
+
+/// Writes a file as [`write_file`] does, `-` being a name as any other.
+pub fn replace(path: &Path, bytes: &[u8], durable: Durable) -> std::io::Result<()> {
     let old = match std::fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => return std::fs::write(path, bytes),
         Ok(metadata) => Some(metadata),
@@ -40,7 +50,9 @@ fn replace_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if let Some(old) = old {
         file.as_file().set_permissions(old.permissions())?;
     }
-    file.as_file().sync_all()?;
+    if durable == Durable::Yes {
+        file.as_file().sync_all()?;
+    }
     file.persist(path)?;
     Ok(())
 }

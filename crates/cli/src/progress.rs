@@ -38,3 +38,28 @@ impl<'a> Progress<'a> {
         }
     }
 }
+
+/// A line that says where a search stands, on a terminal.
+pub struct Status {
+    shown: bool,
+}
+
+impl Status {
+    /// Nothing shown yet.
+    pub fn new() -> Status {
+        Status { shown: std::io::stderr().is_terminal() }
+    }
+
+    /// Shows a line in place of the one before.
+    pub fn show(&self, line: &str) {
+        if self.shown {
+            let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
+        }
+    }
+}
+
+impl Drop for Status {
+    fn drop(&mut self) {
+        self.show("");
+    }
+}

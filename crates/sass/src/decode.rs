@@ -117,7 +117,7 @@ const BINDLESS: u32 = 91;
 impl Decoder {
     /// The decoder for `arch`; for an architecture without a table every instruction is opaque.
     pub fn new(arch: Arch) -> Decoder {
-        Decoder { table: arch.number().and_then(|sm| Tables::builtin().family(sm)) }
+        Decoder { table: arch.number().and_then(Tables::builtin) }
     }
 
     /// Whether there is a table at all.

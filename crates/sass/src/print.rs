@@ -82,7 +82,7 @@ pub fn text(word: u128, arch: Arch, pc: u64) -> Printed {
 impl Printer<'static> {
     /// The printer for `arch`; for an architecture without a table every instruction is opaque.
     pub fn new(arch: Arch) -> Printer<'static> {
-        Templates::builtin().printer(arch)
+        Printer { family: arch.number().and_then(Templates::builtin), decoder: Decoder::new(arch) }
     }
 }
 

@@ -1,11 +1,16 @@
 //! The commands, a file each.
 
+<<<<<<< HEAD
 pub mod analyze;
+=======
+pub mod bisect;
+>>>>>>> standin
 pub mod deps;
 pub mod disasm;
 pub mod dual_issue;
 pub mod knobs;
 pub mod model;
+pub mod ptxas;
 pub mod schedule;
 pub mod verify;
 

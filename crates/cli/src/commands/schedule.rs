@@ -3,18 +3,16 @@
 use super::LatencyArgument;
 use crate::failure::Failure;
 use crate::input::{Binary, Input, Selection, Text};
-use crate::knobs::{KnobArguments, unknown_latency};
+use crate::knobs::unknown_latency;
 use crate::output;
-use crate::reschedule::{self, Bisection, Change, Control, Job, LaunchArgument, Order, Orders, Outcome};
-use anyhow::{Context, Result, bail};
+use crate::reschedule::{self, Bisection, Change, JobArguments, Order, Outcome, StrategyArgument};
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use rayon::prelude::*;
-use sassafras_cubin::Capsules;
 use sassafras_ir::text::print;
-use sassafras_knobs::{KnobSet, keys};
+use sassafras_knobs::KnobSet;
 use sassafras_list::Direction;
-use sassafras_passes::{Choice, Figures, FunctionReport, Options, schedule_function};
-use sassafras_tepid::schedule::{Policy, Settings};
+use sassafras_passes::{Figures, FunctionReport, Options, schedule_function};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -37,55 +35,26 @@ pub struct Arguments {
     /// Write the result here; `-` is standard output, which then gets nothing else
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// How to order [default: tepid for binaries, critical-path for the text IR]
-    #[arg(long, value_enum)]
-    strategy: Option<StrategyArgument>,
-    /// The seed of `--strategy shuffle`
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    job: JobArguments,
     /// From which end the schedule grows
     #[arg(long, value_enum, default_value = "top-down")]
     direction: DirectionArgument,
     /// Which latency table counts
     #[arg(long, value_enum, default_value = "measured")]
     latency: LatencyArgument,
-    /// Where the control fields of a binary come from [default: rebuild; keep with `--strategy original`]
-    #[arg(long, value_enum)]
-    control: Option<Control>,
     #[command(flatten)]
     selection: Selection,
-    #[command(flatten)]
-    knobs: KnobArguments,
-    /// How the kernels of a binary are launched, where the model cannot see it: threads of a block, blocks that a
-    /// multiprocessor has at once, bytes of dynamic shared memory [default: what registers, static shared memory and the
-    /// declared block size allow]
-    #[arg(long, value_name = "block=N,blocks-per-sm=N,smem=N")]
-    launch: Option<LaunchArgument>,
-    /// Threads to work with; the result is the same for any number [default: one per core]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    jobs: Option<u16>,
     /// Bisection: only this block of each kernel gets another order; may be given several times
     #[arg(long = "only-block", value_name = "NUMBER")]
     only_blocks: Vec<u32>,
     /// Bisection: only so many blocks, counted through the file, get another order
     #[arg(long, value_name = "N")]
     cutoff: Option<u64>,
-    /// The orders of `--strategy given`: lines `kernel NAME` and `block N: …` with the places of its instructions, as
-    /// `--orders-out` writes them; where dependences forbid an order, the nearest legal one is taken
-    #[arg(long, value_name = "FILE")]
-    orders: Option<PathBuf>,
     /// Write the orders that blocks of binaries have now as text; `--strategy given` makes the same of them again if registers
     /// were kept
     #[arg(long, value_name = "FILE")]
     orders_out: Option<PathBuf>,
-    /// Reorder kernels of sm_100 and later too: the second form of the code that a driver may translate for another SM
-    /// stays as it was compiled
-    #[arg(long)]
-    keep_capsules: bool,
-    /// Leave values of binaries in the registers that they have: closed loops may otherwise get others, of those that the
-    /// kernel has
-    #[arg(long)]
-    keep_registers: bool,
     /// Print every pick with its reason
     #[arg(long)]
     trace: bool,
@@ -108,56 +77,6 @@ Examples:
   sassafras schedule k.cubin --strategy reuse --orders-out k.orders
   sassafras schedule k.cubin --strategy given --orders k.orders -o mine.cubin
   sassafras schedule libkernels.so --strategy shuffle --seed 7 --arch sm_90 -o shuffled.so";
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum StrategyArgument {
-    /// The longest path first
-    CriticalPath,
-    /// Keep the order
-    Original,
-    /// A random legal order
-    Shuffle,
-    /// For binaries: on a model of the machine; a block stays as it came unless another order is clearly better
-    Tepid,
-    /// For binaries: the longest path first, whatever the model says
-    Height,
-    /// For binaries: operands at hand first, whatever the model says
-    Reuse,
-    /// For binaries: global loads first, whatever the model says
-    EarlyLoads,
-    /// For binaries: the longest path around the loop first, whatever the model says
-    Steady,
-    /// For binaries: arithmetic and transfers side by side, whatever the model says
-    Balance,
-    /// For binaries: the last of the source first as far as dependences allow, to find faults
-    Reverse,
-    /// For binaries: as it came, with stores to the same line of memory together
-    StoreLines,
-    /// For binaries: operands at hand first, with transfers in their turn, whatever the model says
-    Paced,
-    /// For binaries: the orders of a file, as far as dependences allow
-    Given,
-}
-
-impl StrategyArgument {
-    const fn policy(self) -> Option<Policy> {
-        match self {
-            StrategyArgument::Height => Some(Policy::Height),
-            StrategyArgument::Reuse => Some(Policy::Reuse),
-            StrategyArgument::EarlyLoads => Some(Policy::EarlyLoads),
-            StrategyArgument::Steady => Some(Policy::Steady),
-            StrategyArgument::Balance => Some(Policy::Balance),
-            StrategyArgument::Reverse => Some(Policy::Reverse),
-            StrategyArgument::Paced => Some(Policy::Paced),
-            StrategyArgument::StoreLines => Some(Policy::StoreLines),
-            _ => None,
-        }
-    }
-
-    fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-    }
-}
 
 #[derive(Clone, Copy, ValueEnum)]
 enum DirectionArgument {
@@ -193,20 +112,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.orders_out.as_deref().is_some_and(|path| path.as_os_str() == "-") {
         bail!("`--orders-out -` and a report cannot both go to standard output; write the orders to a file");
     }
-    let knobs = arguments.knobs.load(&["deps", "tepid"])?;
+    let knobs = arguments.job.knobs.load(&["deps", "tepid"])?;
     let options = Options {
-        strategy: match arguments.strategy {
-            Some(StrategyArgument::Original) => Choice::Original,
-            Some(StrategyArgument::Shuffle) => Choice::Shuffle { seed: arguments.seed },
-            _ => Choice::CriticalPath,
-        },
         latency: arguments.latency.into(),
-        unknown_latency: unknown_latency(&knobs)?,
         direction: match arguments.direction {
             DirectionArgument::TopDown => Direction::TopDown,
             DirectionArgument::BottomUp => Direction::BottomUp,
         },
         trace: arguments.trace,
+        ..arguments.job.list_options(unknown_latency(&knobs)?)
     };
     let input = match arguments.input.as_deref().map(Input::read).transpose()? {
         Some(Input::Text(input)) => input,
@@ -224,7 +138,8 @@ fn to_stdout(arguments: &Arguments) -> bool {
 
 fn text(arguments: &Arguments, options: &Options, mut input: Text) -> Result<()> {
     use StrategyArgument::{Given, Tepid};
-    if let Some(strategy) = arguments.strategy.filter(|s| matches!(s, Tepid | Given) || s.policy().is_some())
+    if let Some(strategy) =
+        arguments.job.strategy.filter(|s| matches!(s, Tepid | Given) || s.policy().is_some())
     {
         bail!("{}: `--strategy {}` is for binaries", input.name, strategy.name());
     }
@@ -263,43 +178,19 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
     if arguments.trace {
         bail!("{}: `--trace` is for the text IR", input.name);
     }
-    let strategy = arguments.strategy.unwrap_or(StrategyArgument::Tepid);
-    if arguments.orders.is_some() && strategy != StrategyArgument::Given {
-        bail!("`--orders` is for `--strategy given`");
-    }
-    let level = knobs.explicit(keys::TEPID_AGGRESSIVENESS).unwrap_or(1);
-    let level = u32::try_from(level).unwrap_or(u32::MAX);
-    let order = match strategy {
-        StrategyArgument::Original => Order::Original,
-        StrategyArgument::Shuffle | StrategyArgument::CriticalPath => Order::List(*options),
-        StrategyArgument::Given => Order::Given(given(arguments)?),
-        _ => Order::Tepid(Settings { policy: strategy.policy(), level, ..Settings::default() }),
-    };
-    let control = arguments.control.unwrap_or(match order {
-        Order::Original => Control::Keep,
-        Order::List(_) | Order::Tepid(_) | Order::Given(_) => Control::Rebuild,
-    });
-    if control == Control::Keep && !matches!(order, Order::Original) {
-        bail!(
-            "{}: control fields belong to an order: `--control keep` needs `--strategy original`",
-            input.name
-        );
-    }
+    let bisection = Bisection::new(arguments.only_blocks.clone(), arguments.cutoff);
+    let mut job = arguments.job.job(&input.name, options, knobs, bisection)?;
+    job.keep_orders |= arguments.orders_out.is_some();
     let selection = &arguments.selection;
-    let capsules = if arguments.keep_capsules { Capsules::Keep } else { Capsules::Refuse };
     // A name that is not there is an error before any work is done.
     if !selection.takes_all() {
         input.visit(&input.container()?, selection, |_| Ok(()))?;
     }
-    let bisection = Bisection::new(arguments.only_blocks.clone(), arguments.cutoff);
-    let launch = arguments.launch.unwrap_or_default();
-    let keep_orders = arguments.orders_out.is_some() || strategy == StrategyArgument::Given;
-    let keep_registers = arguments.keep_registers;
-    let job = Job { order, control, capsules, launch, bisection, knobs, keep_orders, keep_registers };
     // Who counts blocks counts them in one order.
-    let jobs = if arguments.cutoff.is_some() { Some(1) } else { arguments.jobs };
-    let threads = rayon::ThreadPoolBuilder::new().num_threads(jobs.map_or(0, usize::from)).build()?;
-    let done = threads.install(|| reschedule::file(&input.name, &input.bytes, selection, &job))?;
+    let most = arguments.cutoff.map(|_| 1);
+    let work = || reschedule::file(&input.name, &input.bytes, selection, &job);
+    let done = arguments.job.install(most, work)??;
+    let strategy = arguments.job.for_binaries();
     if let Order::Given(orders) = &job.order {
         orders.check(&done.outcomes).map_err(|error| anyhow::anyhow!("{}: {error}", input.name))?;
     }
@@ -322,14 +213,6 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
         });
     }
     output::print(&outcomes(&input.name, &strategy.name(), &done.outcomes)?)
-}
-
-/// The orders that the user gave.
-fn given(arguments: &Arguments) -> Result<Orders> {
-    let Some(path) = &arguments.orders else { bail!("`--strategy given` needs `--orders FILE`") };
-    let name = path.display();
-    let text = std::fs::read_to_string(path).with_context(|| name.to_string())?;
-    Orders::parse(&text).map_err(|error| anyhow::anyhow!("{name}: {error}"))
 }
 
 fn outcomes(name: &str, strategy: &str, outcomes: &[Outcome]) -> Result<String> {

@@ -5,14 +5,18 @@
 //! hazards, and whether it is a legal reordering of what came in. A kernel that something is in the way of stays byte for
 //! byte as it came, with the reason; the others go on without it.
 
+mod arguments;
 mod bisection;
 pub mod launch;
+mod memo;
 mod orders;
 mod outcome;
 mod plan;
 
-pub use bisection::Bisection;
+pub use arguments::{JobArguments, StrategyArgument};
+pub use bisection::{Bisection, RoutineId, Unit};
 pub use launch::LaunchArgument;
+pub use memo::Memo;
 pub use orders::Orders;
 pub use outcome::{Change, Outcome};
 
@@ -54,6 +58,8 @@ pub struct Job {
     pub keep_orders: bool,
     /// Whether values stay in their registers.
     pub keep_registers: bool,
+    /// Plans that were made, where the file is rescheduled more than once.
+    pub memo: Option<Memo>,
 }
 
 /// How the blocks of a binary are ordered.
@@ -106,8 +112,8 @@ pub fn file(name: &str, bytes: &[u8], selection: &Selection, job: &Job) -> Resul
         .map(|&index| {
             let image = &original.images()[index];
             let bytes = original.bytes(image).with_context(|| format!("{name}: {}", image.location))?;
-            let done =
-                cubin(&bytes, image, selection, job).with_context(|| format!("{name}: {}", image.location));
+            let done = cubin(&bytes, (index, image), selection, job)
+                .with_context(|| format!("{name}: {}", image.location));
             progress.step();
             done
         })
@@ -132,13 +138,18 @@ pub fn file(name: &str, bytes: &[u8], selection: &Selection, job: &Job) -> Resul
 }
 
 /// Reschedules the wanted kernels of one cubin.
-fn cubin(bytes: &[u8], image: &Image, selection: &Selection, job: &Job) -> Result<(Vec<u8>, Vec<Outcome>)> {
+fn cubin(
+    bytes: &[u8],
+    (index, image): (usize, &Image),
+    selection: &Selection,
+    job: &Job,
+) -> Result<(Vec<u8>, Vec<Outcome>)> {
     let cubin = Cubin::parse(bytes)?;
     let sections: Vec<&Code<'_>> = cubin.code().iter().filter(|code| wanted(code, selection)).collect();
     let mut edits: BTreeMap<usize, CodeEdit> = BTreeMap::new();
     let mut kept: BTreeMap<usize, String> = BTreeMap::new();
     let plans: Vec<_> =
-        sections.par_iter().map(|code| (code.section, plan(&cubin, code, selection, job))).collect();
+        sections.par_iter().map(|code| (code.section, plan(&cubin, index, code, selection, job))).collect();
     let mut notes: BTreeMap<usize, Notes> = BTreeMap::new();
     for (section, plan) in plans {
         match plan {

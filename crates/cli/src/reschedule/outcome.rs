@@ -1,5 +1,6 @@
 //! What became of a kernel, for people and programs.
 
+use super::Unit;
 use super::orders::{Written, print};
 use sassafras_cubin::{Code, CodeEdit, Image};
 use sassafras_tepid as tepid;
@@ -44,6 +45,9 @@ pub struct Outcome {
     /// The blocks of its routines as they stand, where that was asked for: text of the form that is read, too.
     #[serde(skip)]
     pub orders: String,
+    /// What of it changed.
+    #[serde(skip)]
+    pub units: Vec<Unit>,
 }
 
 /// What the scheduler says about a section.
@@ -56,6 +60,8 @@ pub struct Notes {
     by: BTreeSet<&'static str>,
     /// By routine: its blocks as they stand.
     pub orders: Vec<(String, Vec<Written>)>,
+    /// What changed.
+    pub units: Vec<Unit>,
 }
 
 impl Notes {
@@ -106,6 +112,7 @@ impl Outcome {
             scoreboards: Change { before: scoreboards, after: new_scoreboards },
             by: notes.by.into_iter().collect(),
             kept: None,
+            units: notes.units,
             orders: notes.orders.iter().map(|(name, blocks)| print(name, blocks)).collect(),
         };
         if let Some(why) = kept {
@@ -119,6 +126,7 @@ impl Outcome {
         (self.moved, self.renamed, self.blocks) = (0, 0, 0);
         self.by.clear();
         self.orders.clear();
+        self.units.clear();
         for change in [&mut self.stalls, &mut self.scoreboards].into_iter().chain(&mut self.cycles) {
             change.after = change.before;
         }

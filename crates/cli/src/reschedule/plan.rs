@@ -2,7 +2,7 @@
 
 use super::orders::Written;
 use super::outcome::Notes;
-use super::{Control, Job, Order, Orders, in_the_way};
+use super::{Control, Job, Order, Orders, RoutineId, Unit, in_the_way};
 use crate::input::Selection;
 use crate::serial;
 use sassafras_cubin::{Boundary, Code, CodeEdit, Cubin, FrameRow, RewriteOptions};
@@ -30,8 +30,14 @@ pub struct Planned {
     pub notes: Notes,
 }
 
-/// The new order of one section, or why there is none.
-pub fn plan(cubin: &Cubin<'_>, code: &Code<'_>, selection: &Selection, job: &Job) -> Result<Planned, String> {
+/// The new order of one section, or why there is none. `image` is the number of the cubin in its file.
+pub fn plan(
+    cubin: &Cubin<'_>,
+    image: usize,
+    code: &Code<'_>,
+    selection: &Selection,
+    job: &Job,
+) -> Result<Planned, String> {
     let mut notes = Notes::default();
     if matches!(job.order, Order::Original) && job.control == Control::Keep {
         return Ok(Planned { edit: CodeEdit::unchanged(code), notes });
@@ -54,16 +60,22 @@ pub fn plan(cubin: &Cubin<'_>, code: &Code<'_>, selection: &Selection, job: &Job
     }
     let whole = selection.takes_name(code.name);
     let mut edit = CodeEdit::unchanged(code);
+    let id = |routine: &Routine| RoutineId { image, section: code.section, start: routine.range.start };
+    // What bisection leaves out need not be looked at either.
+    if !routines.iter().any(|routine| job.bisection.takes_routine(id(routine))) {
+        return Ok(Planned { edit, notes });
+    }
     let relative = Relative::new(program.arch());
     let frames = cubin.frame_rows(code);
     let boundaries = cubin.boundaries(code).map_err(|refusal| in_the_way(&refusal))?;
     for routine in &mut routines {
-        if whole || selection.takes_name(&routine.name) {
+        let id = id(routine);
+        if (whole || selection.takes_name(&routine.name)) && job.bisection.takes_routine(id) {
             let arch = program.arch();
             let lifted = &mut routine.lifted;
             let original = tepid::Original::new(&tepid::Code::new(&lifted.function, &lifted.sources, arch));
             original.hold(&mut lifted.function);
-            let made = reorder(lifted, &original, (&routine.name, arch), code, job, &mut notes)?;
+            let made = reorder(lifted, &original, (&routine.name, id, arch), code, job, &mut notes)?;
             if matches!(made, Made::Nothing) {
                 continue;
             }
@@ -88,9 +100,14 @@ pub fn plan(cubin: &Cubin<'_>, code: &Code<'_>, selection: &Selection, job: &Job
             if job.keep_orders {
                 notes.orders.push((routine.name.clone(), written(&routine.lifted.function)));
             }
+            let came = edit.words.clone();
+            notes.units.extend(changed(routine, &came).map(|block| Unit { routine: id, block: Some(block) }));
             notes.renamed += apply(routine, relative, &mut edit)?;
             if let Some(fields) = fields {
                 set_fields(routine, &fields, &mut edit);
+            }
+            if edit.words != came || job.control == Control::Serial {
+                notes.units.push(Unit { routine: id, block: None });
             }
         }
     }
@@ -115,7 +132,7 @@ enum Made {
 fn reorder(
     lifted: &mut Lifted,
     original: &tepid::Original,
-    (name, arch): (&str, Arch),
+    (name, id, arch): (&str, RoutineId, Arch),
     code: &Code<'_>,
     job: &Job,
     notes: &mut Notes,
@@ -133,12 +150,14 @@ fn reorder(
             let old: Vec<Vec<Inst>> = orders(&lifted.function);
             schedule_function(&mut lifted.function, options).map_err(|error| error.to_string())?;
             keep_groups(lifted, arch, old);
+            keep_others(&mut lifted.function, id, job);
             notes.estimated(before, cycles(lifted));
             return Ok(Made::Order(None));
         }
         Order::Given(orders) => {
             let before = cycles(lifted);
             give(lifted, name, arch, orders)?;
+            keep_others(&mut lifted.function, id, job);
             notes.estimated(before, cycles(lifted));
             return Ok(Made::Order(None));
         }
@@ -150,14 +169,22 @@ fn reorder(
         }
     };
     let prepared = tepid::Code::new(&lifted.function, &lifted.sources, arch);
-    let cutlass = CutlassPlan::of(&prepared, name, &job.knobs);
-    let mut plan = tepid::function::choose_with(&prepared, &settings, cutlass.as_ref());
+    let choose = || {
+        let cutlass = CutlassPlan::of(&prepared, name, &job.knobs);
+        tepid::function::choose_with(&prepared, &settings, cutlass.as_ref())
+    };
+    let mut plan = match &job.memo {
+        Some(memo) => memo.get(id, choose),
+        None => choose(),
+    };
     let all = plan.choices.len();
-    plan.choices.retain(|choice| job.bisection.takes(choice.block.as_u32()));
-    let made = if settings.policy.is_some() || !plan.choices.is_empty() {
+    plan.choices.retain(|choice| job.bisection.takes(id, choice.block.as_u32()));
+    // Who asks for the fields of a routine alone gets them for the order that came.
+    let fields_alone = all > 0 && job.bisection.takes_fields(id);
+    let made = if settings.policy.is_some() || !plan.choices.is_empty() || fields_alone {
         let renamed = plan.choices.iter().any(|choice| choice.names.is_some());
         Made::Order(renamed.then(|| Box::new(lifted.clone())))
-    } else if plan.streams.any() && !job.bisection.is_active() {
+    } else if plan.streams.any() && job.bisection.takes_fields(id) {
         Made::Turns(tepid::yields::hold_streams(&prepared, original, &plan.streams))
     } else {
         Made::Nothing
@@ -293,6 +320,26 @@ fn keep_rows(routine: &mut Routine, frames: &[Vec<FrameRow>]) {
         }
     }
     kept.into_iter().for_each(|block| restore(&mut routine.lifted.function, block));
+}
+
+/// Gives blocks their old order back that may not change.
+fn keep_others(f: &mut Function, id: RoutineId, job: &Job) {
+    for block in f.blocks().collect::<Vec<_>>() {
+        if !f.block_insts(block).is_sorted() && !job.bisection.takes(id, block.as_u32()) {
+            restore(f, block);
+        }
+    }
+}
+
+/// The blocks of a routine that have another order or other registers than in the words that came.
+fn changed(routine: &Routine, came: &[u128]) -> impl Iterator<Item = u32> {
+    let f = &routine.lifted.function;
+    let renamed = |&inst: &Inst| match f.inst(inst).payload {
+        Payload::Word(word) => word != came[routine.slot(inst) as usize],
+        Payload::None | Payload::Text(_) => false,
+    };
+    let is_changed = move |insts: &[Inst]| !insts.is_sorted() || insts.iter().any(renamed);
+    f.blocks().filter(move |&block| is_changed(f.block_insts(block))).map(|block| block.as_u32())
 }
 
 /// Gives a block its old order back: instructions are numbered in the order that they came in.

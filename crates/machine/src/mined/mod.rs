@@ -176,7 +176,7 @@ struct OpcodeRow {
 impl MinedTable {
     /// The table of an architecture; none where nothing was mined.
     pub fn of(arch: Arch) -> Option<&'static MinedTable> {
-        TABLES.get(table_name(arch)?)
+        TABLES.get(table_name(arch)?).map(|table| &**table)
     }
 
     /// Reads a table from its two texts. Its name decides which classes opcodes belong to.
@@ -304,13 +304,20 @@ macro_rules! tables {
     };
 }
 
-static TABLES: LazyLock<HashMap<&'static str, MinedTable>> = LazyLock::new(|| {
+/// A table that is read when it is first asked for.
+type Unread = LazyLock<MinedTable, Box<dyn FnOnce() -> MinedTable + Send>>;
+
+static TABLES: LazyLock<HashMap<&'static str, Unread>> = LazyLock::new(|| {
+    let unread = |(name, distances, opcodes)| {
+        let read = move || {
+            let table = MinedTable::parse(name, distances, opcodes);
+            table.unwrap_or_else(|error| panic!("{name}: {error}; checked by the tests"))
+        };
+        (name, Unread::new(Box::new(read)))
+    };
     tables!["sm_70", "sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_103", "sm_107", "sm_120"]
         .into_iter()
-        .map(|(name, distances, opcodes)| {
-            let table = MinedTable::parse(name, distances, opcodes);
-            (name, table.unwrap_or_else(|error| panic!("{name}: {error}; checked by the tests")))
-        })
+        .map(unread)
         .collect()
 });
 

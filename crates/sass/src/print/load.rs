@@ -1,7 +1,7 @@
 //! From CSV text to templates by opcode.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::field::Condition;
 use super::operand::{Operands, PlaceRow};
 use super::template::{self, Context, Name, Piece, Values};
-use crate::table::TableError;
+use crate::table::{SMS, TableError};
 
 const OPCODES: usize = 1 << 12;
 
@@ -98,15 +98,17 @@ pub struct Templates {
 }
 
 /// Rows of an opcode with the table and line they stand in.
-type Texts<'a> = BTreeMap<u16, Vec<(&'a str, u64, TemplateRow)>>;
+type Texts<'a> = BTreeMap<u16, Vec<(&'a str, u64, Arc<TemplateRow>)>>;
 
 impl Templates {
-    /// The templates that come with the crate.
-    pub fn builtin() -> &'static Templates {
-        static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| {
-            Templates::parse(&PrintSources::builtin()).expect("the built-in tables are tested")
-        });
-        &TEMPLATES
+    /// The templates for an SM number of those that come with the crate. They alone are read, when they are first asked for.
+    pub(super) fn builtin(sm: u16) -> Option<&'static Family> {
+        static BY_SM: [OnceLock<Option<Family>>; SMS] = [const { OnceLock::new() }; SMS];
+        let read = || {
+            let templates = Templates::parse_for(&PrintSources::builtin(), Some(sm));
+            templates.expect("the built-in tables are tested").families.into_iter().next()
+        };
+        BY_SM.get(usize::from(sm))?.get_or_init(read).as_ref()
     }
 
     /// The templates for an SM number.
@@ -116,6 +118,11 @@ impl Templates {
 
     /// Reads printing tables.
     pub fn parse(sources: &PrintSources<'_>) -> Result<Templates, TableError> {
+        Templates::parse_for(sources, None)
+    }
+
+    /// Reads the templates of one SM number and no other, or all.
+    fn parse_for(sources: &PrintSources<'_>, only: Option<u16>) -> Result<Templates, TableError> {
         let tables = values(sources.values)?;
         let forms = [operands(sources, false)?, operands(sources, true)?];
         let mut out = Templates { families: Vec::new(), by_sm: HashMap::new() };
@@ -129,8 +136,9 @@ impl Templates {
                 .ok_or_else(|| error(format!("no templates for `{}`", family.family)))?;
             let mut own = Texts::new();
             for (line, row) in rows::<TemplateRow>(name, text)? {
+                let row = Arc::new(row);
                 for opcode in row.opcodes().map_err(|message| TableError::new(name, line, message))? {
-                    own.entry(opcode).or_default().push((name, line, row.clone()));
+                    own.entry(opcode).or_default().push((name, line, Arc::clone(&row)));
                 }
             }
             let mut texts = match family.inherits.as_str() {
@@ -140,12 +148,19 @@ impl Templates {
                 })?,
             };
             texts.extend(own);
+            let mut wanted = only.is_none();
             for sm in family.sm.split_whitespace() {
                 let sm = sm.parse().map_err(|_| error(format!("`{sm}` is no SM number")))?;
                 out.by_sm.insert(sm, out.families.len());
+                wanted |= only == Some(sm);
             }
-            let operands = &forms[usize::from(family.uniform_bits > 0)];
-            out.families.push(build(&family, &texts, &tables, operands)?);
+            if wanted {
+                let operands = &forms[usize::from(family.uniform_bits > 0)];
+                out.families.push(build(&family, &texts, &tables, operands)?);
+                if only.is_some() {
+                    break;
+                }
+            }
             layers.insert(family.family, texts);
         }
         Ok(out)

@@ -18,7 +18,7 @@ pub struct Relative {
 impl Relative {
     /// For the words of `arch`.
     pub fn new(arch: Arch) -> Relative {
-        let table = arch.number().and_then(|sm| Tables::builtin().family(sm));
+        let table = arch.number().and_then(Tables::builtin);
         Relative { decoder: Decoder::new(arch), table }
     }
 

@@ -1,9 +1,9 @@
 //! From CSV text to dense tables.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -14,6 +14,8 @@ use super::spec::{self, Context, Extent, Form, Order, OrderRule, Orders, Row, Ru
 
 /// How many values the opcode field (bits 0..12) has.
 pub(crate) const OPCODES: usize = 1 << 12;
+/// SM numbers are below this.
+pub(crate) const SMS: usize = 256;
 
 /// The texts of the tables: the built-in ones, or a user's.
 #[derive(Clone, Debug)]
@@ -61,7 +63,7 @@ impl Sources<'_> {
 }
 
 /// Rows of an opcode with the table and line they stand in.
-type Texts<'a> = BTreeMap<u16, Vec<(&'a str, u64, OpcodeRow)>>;
+type Texts<'a> = BTreeMap<u16, Vec<(&'a str, u64, Arc<OpcodeRow>)>>;
 
 /// One family's rows, reachable by opcode.
 #[derive(Debug)]
@@ -87,32 +89,36 @@ impl FamilyTable {
     }
 }
 
-/// Every family, and which architecture uses which.
+/// Families that were read.
 #[derive(Debug)]
 pub(crate) struct Tables {
     families: Vec<FamilyTable>,
-    by_sm: HashMap<u16, usize>,
 }
 
 impl Tables {
-    /// The tables that come with the crate.
-    pub fn builtin() -> &'static Tables {
-        static TABLES: LazyLock<Tables> =
-            LazyLock::new(|| Tables::parse(&Sources::builtin()).expect("the built-in tables are tested"));
-        &TABLES
-    }
-
-    /// The table for an SM number.
-    pub fn family(&self, sm: u16) -> Option<&FamilyTable> {
-        self.by_sm.get(&sm).map(|&i| &self.families[i])
+    /// The table for an SM number of those that come with the crate. It alone is read, when it is first asked for: all of
+    /// them take longer than the work on a small kernel.
+    pub fn builtin(sm: u16) -> Option<&'static FamilyTable> {
+        static BY_SM: [OnceLock<Option<FamilyTable>>; SMS] = [const { OnceLock::new() }; SMS];
+        let read = || {
+            let tables =
+                Tables::parse_for(&Sources::builtin(), Some(sm)).expect("the built-in tables are tested");
+            tables.families.into_iter().next()
+        };
+        BY_SM.get(usize::from(sm))?.get_or_init(read).as_ref()
     }
 
     pub fn parse(sources: &Sources<'_>) -> Result<Tables, TableError> {
+        Tables::parse_for(sources, None)
+    }
+
+    /// Reads the table of one SM number and no other, or all.
+    fn parse_for(sources: &Sources<'_>, only: Option<u16>) -> Result<Tables, TableError> {
         let forms = forms(sources.forms)?;
         let rules = rules(sources.lanes)?;
         let orders = orders(sources.orders)?;
         let mut families = Vec::new();
-        let mut by_sm = HashMap::new();
+        let mut seen: HashSet<u16> = HashSet::new();
         let mut layers: HashMap<String, Texts<'_>> = HashMap::new();
         for (line, family) in rows::<FamilyRow>("families", sources.families)? {
             let error = |message: String| TableError::new("families", line, message);
@@ -123,8 +129,9 @@ impl Tables {
                 .ok_or_else(|| error(format!("no table for `{}`", family.family)))?;
             let mut own = Texts::new();
             for (line, row) in rows::<OpcodeRow>(name, text)? {
+                let row = Arc::new(row);
                 for opcode in row.opcodes().map_err(|message| TableError::new(name, line, message))? {
-                    own.entry(opcode).or_default().push((name, line, row.clone()));
+                    own.entry(opcode).or_default().push((name, line, Arc::clone(&row)));
                 }
             }
             let mut texts = match family.inherits.as_str() {
@@ -134,21 +141,28 @@ impl Tables {
                 })?,
             };
             texts.extend(own);
+            let mut wanted = only.is_none();
             for sm in family.sm.split_whitespace() {
                 let sm = sm.parse().map_err(|_| error(format!("`{sm}` is no SM number")))?;
-                if by_sm.insert(sm, families.len()).is_some() {
+                if !seen.insert(sm) {
                     return Err(error(format!("sm_{sm} is in two families")));
                 }
+                wanted |= only == Some(sm);
             }
             if family.uniform_bits > 8 {
                 return Err(error("a uniform register has at most 8 bits".into()));
             }
             let control = opcode_range(&family.control)
                 .ok_or_else(|| error(format!("`{}` is no range of opcodes", family.control)))?;
-            families.push(family_table(&family, control, &texts, (&forms, &rules, &orders))?);
+            if wanted {
+                families.push(family_table(&family, control, &texts, (&forms, &rules, &orders))?);
+                if only.is_some() {
+                    break;
+                }
+            }
             layers.insert(family.family, texts);
         }
-        Ok(Tables { families, by_sm })
+        Ok(Tables { families })
     }
 }
 

@@ -32,5 +32,5 @@ mod spec;
 pub use error::TableError;
 pub use field::Bits;
 pub use load::Sources;
-pub(crate) use load::{FamilyTable, Tables};
+pub(crate) use load::{FamilyTable, SMS, Tables};
 pub(crate) use spec::{Direction, FlowKind, MemKind, Row, Slot, SlotClass, Width};

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use sassafras_control::volta;
 use sassafras_cubin::{Boundary, Code, Cubin};
 use sassafras_ir::{Block, Function, Inst};
+use sassafras_machine::Arch;
 use sassafras_sass::Decoder;
 use sassafras_sass::print::Printer;
 use sassafras_sass::program::{Program, Relative, Routine};
@@ -82,7 +83,8 @@ pub(super) fn compare(
             numbers,
             relative: Relative::new(arch),
             decoder: Decoder::new(arch),
-            printer: Printer::new(arch),
+            arch,
+            printer: OnceCell::new(),
             twins: &twins,
             limits,
             live: OnceCell::new(),
@@ -107,8 +109,9 @@ pub(super) struct Compared<'a, 'd> {
     pub numbers: &'a Numbers,
     relative: Relative,
     pub decoder: Decoder,
-    pub printer: Printer<'static>,
-    /// The new file's code; it and what is live are asked for only where words differ.
+    arch: Arch,
+    printer: OnceCell<Printer<'static>>,
+    /// The new file's code; it, the printer and what is live are asked for only where words differ.
     pub twins: &'a Twins<'a, 'd>,
     pub limits: Limits,
     pub live: OnceCell<Live>,
@@ -271,9 +274,13 @@ impl Compared<'_, '_> {
         (word & !volta::MASK & !self.relative.mask(word), target, items)
     }
 
+    pub fn printer(&self) -> &Printer<'static> {
+        self.printer.get_or_init(|| Printer::new(self.arch))
+    }
+
     /// The text of an instruction.
     pub fn text(&self, side: &Side<'_>, slot: u32) -> String {
-        self.printer.print(side.words[slot as usize], u64::from(slot) * 16).text
+        self.printer().print(side.words[slot as usize], u64::from(slot) * 16).text
     }
 
     pub fn difference(&self, slot: u32, change: Change) -> Difference {

@@ -189,7 +189,7 @@ impl Compared<'_, '_> {
         };
         let (was, is) = (decode(self.old, old), decode(self.new, new));
         let text = || self.text(self.new, new);
-        let shown = self.printer.print(is.word(), is.pc()).text;
+        let shown = self.printer().print(is.word(), is.pc()).text;
         let pairs = named(&was).zip(named(&is));
         let renamed: SmallVec<[(Span, Span); 8]> = pairs.filter(|(was, is)| was != is).collect();
         if !is.is_opaque() && !registers_shown(&shown).all(|lane| lists(&is, lane)) {
@@ -207,7 +207,7 @@ impl Compared<'_, '_> {
                 return Some(Change::Misaligned { inst: text(), span: is });
             }
         }
-        let was = self.printer.print(was.word(), is.pc()).text;
+        let was = self.printer().print(was.word(), is.pc()).text;
         (!same_but_for_names(&was, &shown, &renamed)).then(|| Change::Doubtful { inst: text() })
     }
 }

@@ -13,7 +13,7 @@ use sassafras_machine::mined::{
 };
 use sassafras_machine::{Arch, Category, Hazard, constants};
 use std::borrow::Cow;
-use std::sync::{LazyLock, PoisonError, RwLock};
+use std::sync::{LazyLock, OnceLock, PoisonError, RwLock};
 
 /// What a pair needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,16 +67,18 @@ impl Rules {
 
     /// The rules of an architecture. Where nothing was mined every distance is unknown, but scoreboards are checked.
     pub fn of(arch: Arch) -> &'static Rules {
-        static ALL: LazyLock<FxHashMap<Arch, Rules>> = LazyLock::new(|| {
-            let with_table = |arch| {
-                let table = Cow::Borrowed(MinedTable::of(arch)?);
-                let rules = Rules { table, barrier_reads: barrier_reads(arch), ..Rules::default() };
-                Some((arch, rules.with_pipes(arch)))
-            };
-            Arch::all().filter_map(with_table).collect()
-        });
+        static ALL: LazyLock<FxHashMap<Arch, OnceLock<Rules>>> =
+            LazyLock::new(|| Arch::all().map(|arch| (arch, OnceLock::new())).collect());
         static NONE: LazyLock<Rules> = LazyLock::new(Rules::default);
-        ALL.get(&arch).unwrap_or(&NONE)
+        let read = || match MinedTable::of(arch) {
+            Some(table) => {
+                let table = Cow::Borrowed(table);
+                let rules = Rules { table, barrier_reads: barrier_reads(arch), ..Rules::default() };
+                rules.with_pipes(arch)
+            }
+            None => Rules::default(),
+        };
+        ALL.get(&arch).map_or(&NONE, |rules| rules.get_or_init(read))
     }
 
     /// The rules of an architecture without its distances, for mining them anew.

@@ -1,0 +1,178 @@
+//! Goal: the options that say how binaries are rescheduled, the same for every command that does it.
+
+use super::{Bisection, Control, Job, LaunchArgument, Order, Orders};
+use crate::knobs::KnobArguments;
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use sassafras_cubin::Capsules;
+use sassafras_knobs::{KnobSet, keys};
+use sassafras_list::Direction;
+use sassafras_passes::{Choice, LatencySource, Options};
+use sassafras_tepid::schedule::{Policy, Settings};
+use std::path::PathBuf;
+
+/// Options of everything that reschedules.
+#[derive(clap::Args)]
+pub struct JobArguments {
+    /// How to order [default: tepid for binaries, critical-path for the text IR]
+    #[arg(long, value_enum)]
+    pub strategy: Option<StrategyArgument>,
+    /// The seed of `--strategy shuffle`
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Where the control fields of a binary come from [default: rebuild; keep with `--strategy original`]
+    #[arg(long, value_enum)]
+    pub control: Option<Control>,
+    /// Knobs.
+    #[command(flatten)]
+    pub knobs: KnobArguments,
+    /// How the kernels of a binary are launched, where the model cannot see it: threads of a block, blocks that a
+    /// multiprocessor has at once, bytes of dynamic shared memory [default: what registers, static shared memory and the
+    /// declared block size allow]
+    #[arg(long, value_name = "block=N,blocks-per-sm=N,smem=N")]
+    pub launch: Option<LaunchArgument>,
+    /// Threads to work with; the result is the same for any number [default: one per core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// The orders of `--strategy given`: lines `kernel NAME` and `block N: …` with the places of its instructions, as
+    /// `schedule --orders-out` writes them; where dependences forbid an order, the nearest legal one is taken
+    #[arg(long, value_name = "FILE")]
+    pub orders: Option<PathBuf>,
+    /// Reorder kernels of sm_100 and later too: the second form of the code that a driver may translate for another SM
+    /// stays as it was compiled
+    #[arg(long)]
+    pub keep_capsules: bool,
+    /// Leave values of binaries in the registers that they have: closed loops may otherwise get others, of those that the
+    /// kernel has
+    #[arg(long)]
+    pub keep_registers: bool,
+}
+
+/// A way to order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StrategyArgument {
+    /// The longest path first
+    CriticalPath,
+    /// Keep the order
+    Original,
+    /// A random legal order
+    Shuffle,
+    /// For binaries: on a model of the machine; a block stays as it came unless another order is clearly better
+    Tepid,
+    /// For binaries: the longest path first, whatever the model says
+    Height,
+    /// For binaries: operands at hand first, whatever the model says
+    Reuse,
+    /// For binaries: global loads first, whatever the model says
+    EarlyLoads,
+    /// For binaries: the longest path around the loop first, whatever the model says
+    Steady,
+    /// For binaries: arithmetic and transfers side by side, whatever the model says
+    Balance,
+    /// For binaries: the last of the source first as far as dependences allow, to find faults
+    Reverse,
+    /// For binaries: as it came, with stores to the same line of memory together
+    StoreLines,
+    /// For binaries: operands at hand first, with transfers in their turn, whatever the model says
+    Paced,
+    /// For binaries: the orders of a file, as far as dependences allow
+    Given,
+}
+
+impl StrategyArgument {
+    /// The one policy that makes its orders, if it is one.
+    pub const fn policy(self) -> Option<Policy> {
+        match self {
+            StrategyArgument::Height => Some(Policy::Height),
+            StrategyArgument::Reuse => Some(Policy::Reuse),
+            StrategyArgument::EarlyLoads => Some(Policy::EarlyLoads),
+            StrategyArgument::Steady => Some(Policy::Steady),
+            StrategyArgument::Balance => Some(Policy::Balance),
+            StrategyArgument::Reverse => Some(Policy::Reverse),
+            StrategyArgument::Paced => Some(Policy::Paced),
+            StrategyArgument::StoreLines => Some(Policy::StoreLines),
+            _ => None,
+        }
+    }
+
+    /// What the user calls it.
+    pub fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
+impl JobArguments {
+    /// The strategy for binaries.
+    pub fn for_binaries(&self) -> StrategyArgument {
+        self.strategy.unwrap_or(StrategyArgument::Tepid)
+    }
+
+    /// Options of list scheduling where nothing else is asked for.
+    pub fn list_options(&self, unknown_latency: Option<u16>) -> Options {
+        Options {
+            strategy: match self.strategy {
+                Some(StrategyArgument::Original) => Choice::Original,
+                Some(StrategyArgument::Shuffle) => Choice::Shuffle { seed: self.seed },
+                _ => Choice::CriticalPath,
+            },
+            latency: LatencySource::Measured,
+            unknown_latency,
+            direction: Direction::TopDown,
+            trace: false,
+        }
+    }
+
+    /// What is to be done with a binary called `name`.
+    ///
+    /// # Errors
+    /// When options contradict each other, or when the file with orders cannot be read.
+    pub fn job(&self, name: &str, options: &Options, knobs: KnobSet, bisection: Bisection) -> Result<Job> {
+        let strategy = self.for_binaries();
+        if self.orders.is_some() && strategy != StrategyArgument::Given {
+            bail!("`--orders` is for `--strategy given`");
+        }
+        let level = knobs.explicit(keys::TEPID_AGGRESSIVENESS).unwrap_or(1);
+        let level = u32::try_from(level).unwrap_or(u32::MAX);
+        let order = match strategy {
+            StrategyArgument::Original => Order::Original,
+            StrategyArgument::Shuffle | StrategyArgument::CriticalPath => Order::List(*options),
+            StrategyArgument::Given => Order::Given(self.given()?),
+            _ => Order::Tepid(Settings { policy: strategy.policy(), level, ..Settings::default() }),
+        };
+        let control = self.control.unwrap_or(match order {
+            Order::Original => Control::Keep,
+            Order::List(_) | Order::Tepid(_) | Order::Given(_) => Control::Rebuild,
+        });
+        if control == Control::Keep && !matches!(order, Order::Original) {
+            bail!("{name}: control fields belong to an order: `--control keep` needs `--strategy original`");
+        }
+        Ok(Job {
+            order,
+            control,
+            capsules: if self.keep_capsules { Capsules::Keep } else { Capsules::Refuse },
+            launch: self.launch.unwrap_or_default(),
+            bisection,
+            knobs,
+            keep_orders: strategy == StrategyArgument::Given,
+            keep_registers: self.keep_registers,
+            memo: None,
+        })
+    }
+
+    /// Runs work on as many threads as the user allows, or on `most`.
+    ///
+    /// # Errors
+    /// When no threads can be had.
+    pub fn install<T: Send>(&self, most: Option<u16>, work: impl FnOnce() -> T + Send) -> Result<T> {
+        let jobs = most.or(self.jobs).map_or(0, usize::from);
+        Ok(rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?.install(work))
+    }
+
+    /// The orders that the user gave.
+    fn given(&self) -> Result<Orders> {
+        let Some(path) = &self.orders else { bail!("`--strategy given` needs `--orders FILE`") };
+        let name = path.display();
+        let text = std::fs::read_to_string(path).with_context(|| name.to_string())?;
+        Orders::parse(&text).map_err(|error| anyhow::anyhow!("{name}: {error}"))
+    }
+}
