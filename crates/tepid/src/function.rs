@@ -210,7 +210,8 @@ impl Whole<'_, '_> {
             let more = interleaved.map(|mut policy| run(&body, &mut policy));
             Contest { body: &body, pipeline: &mut pipeline, before, settings: &settings, more }.decide()
         };
-        let choice = if closed && !fixed && self.settings.policy.is_none() {
+        let searched = self.settings.policy.is_none() && self.settings.evaluations > 0;
+        let choice = if closed && !fixed && searched {
             let refine = Refine {
                 code: self.code,
                 room: self.room(),

@@ -54,7 +54,8 @@ pub struct Settings {
     pub resident: u32,
     /// Another order must be better than the one that came by this many thousandths.
     pub margin: u32,
-    /// Evaluations of the search per block, for a block of 100 instructions; fewer for longer ones.
+    /// Evaluations of the search per block, for a block of 100 instructions; fewer for longer ones. None: nothing is searched, and
+    /// registers stay.
     pub evaluations: u32,
     /// Only this order, whatever the model says.
     pub policy: Option<Policy>,
@@ -257,6 +258,9 @@ impl Contest<'_, '_> {
     /// Improves the best order by a search, if that brings more than the model errs by.
     fn improve(&mut self, best: &mut Made) {
         let settings = self.settings;
+        if settings.evaluations == 0 {
+            return;
+        }
         let evaluations = settings.evaluations << (2 * settings.level.clamp(1, DEEPEST_LEVEL) - 2);
         let margin = if settings.trusted { 0 } else { UNPROVEN };
         let enough = u64::from(best.0) * u64::from(1000 - margin) / 1000;

@@ -1,10 +1,7 @@
 //! The commands, a file each.
 
-<<<<<<< HEAD
 pub mod analyze;
-=======
 pub mod bisect;
->>>>>>> standin
 pub mod deps;
 pub mod disasm;
 pub mod dual_issue;

@@ -46,6 +46,18 @@ pub struct JobArguments {
     /// kernel has
     #[arg(long)]
     pub keep_registers: bool,
+    /// How long to look for orders of binaries [default: standard; quick for the stand-in for ptxas]
+    #[arg(long, value_enum)]
+    pub effort: Option<Effort>,
+}
+
+/// How long to look for orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Effort {
+    /// The best of several policies; nothing is searched, and registers stay
+    Quick,
+    /// Hot loops are searched, and get other registers where they are closed
+    Standard,
 }
 
 /// A way to order.
@@ -137,7 +149,7 @@ impl JobArguments {
             StrategyArgument::Original => Order::Original,
             StrategyArgument::Shuffle | StrategyArgument::CriticalPath => Order::List(*options),
             StrategyArgument::Given => Order::Given(self.given()?),
-            _ => Order::Tepid(Settings { policy: strategy.policy(), level, ..Settings::default() }),
+            _ => Order::Tepid(self.settings(strategy, level)),
         };
         let control = self.control.unwrap_or(match order {
             Order::Original => Control::Keep,
@@ -157,6 +169,14 @@ impl JobArguments {
             keep_registers: self.keep_registers,
             memo: None,
         })
+    }
+
+    fn settings(&self, strategy: StrategyArgument, level: u32) -> Settings {
+        let standard = Settings { policy: strategy.policy(), level, ..Settings::default() };
+        match self.effort {
+            Some(Effort::Quick) => Settings { evaluations: 0, ..standard },
+            Some(Effort::Standard) | None => standard,
+        }
     }
 
     /// Runs work on as many threads as the user allows, or on `most`.

@@ -1,7 +1,7 @@
 //! Goal: our own options, from the variable `SASSAFRAS_FLAGS`: all others belong to ptxas.
 
 use crate::input::Selection;
-use crate::reschedule::JobArguments;
+use crate::reschedule::{Effort, JobArguments};
 use crate::words::{self, Quotes};
 use clap::Parser;
 use std::path::PathBuf;
@@ -49,11 +49,14 @@ impl Flags {
     /// Those of a text.
     fn parse_text(text: &str) -> Result<Flags, String> {
         let words = words::split(text, Quotes::Both).map_err(|error| format!("{VARIABLE}: {error}"))?;
-        Flags::try_parse_from(words).map_err(|error| {
+        let mut flags = Flags::try_parse_from(words).map_err(|error| {
             let message = error.to_string();
             let first = message.lines().next().unwrap_or("not understood");
             format!("{VARIABLE}: {}", first.trim_start_matches("error: "))
-        })
+        })?;
+        // A build is not to take longer than it did.
+        flags.job.effort.get_or_insert(Effort::Quick);
+        Ok(flags)
     }
 }
 
