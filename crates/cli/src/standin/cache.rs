@@ -17,6 +17,10 @@ const MAGIC: &[u8; 8] = b"SASSFRC1";
 const HASH: usize = blake3::OUT_LEN;
 /// How names of entries end.
 const ENDING: &str = "entry";
+/// That of the mark of a call that was seen.
+const SEEN: &str = "seen";
+/// What a file takes beside its content, roughly.
+const OVERHEAD: u64 = 256;
 /// How names of files begin that are being written.
 const UNFINISHED: &str = ".new-";
 /// Nobody takes longer to write one.
@@ -103,6 +107,21 @@ impl Cache {
         Ok(())
     }
 
+    /// Remembers a call whose result is kept.
+    pub fn see(&self, mark: &Key) {
+        // Only a wish: without it the next call does some work for nothing.
+        let _ = self.write(&self.mark(mark), &[]);
+    }
+
+    /// Whether a call was seen.
+    pub fn was_seen(&self, mark: &Key) -> bool {
+        self.mark(mark).exists()
+    }
+
+    fn mark(&self, mark: &Key) -> PathBuf {
+        self.folder.join(format!("{}.{SEEN}", mark.to_hex()))
+    }
+
     fn path(&self, key: &Key) -> PathBuf {
         self.folder.join(format!("{}.{ENDING}", key.to_hex()))
     }
@@ -115,8 +134,9 @@ impl Cache {
             let (path, name) = (file.path(), file.file_name());
             let Ok(metadata) = file.metadata() else { continue };
             let Ok(used) = metadata.modified() else { continue };
-            if path.extension().is_some_and(|ending| ending == ENDING) {
-                entries.push((used, path, metadata.len()));
+            let ending = path.extension().and_then(|ending| ending.to_str());
+            if matches!(ending, Some(ENDING | SEEN)) {
+                entries.push((used, path, metadata.len() + OVERHEAD));
             } else if name.to_str().is_some_and(|name| name.starts_with(UNFINISHED))
                 && used.elapsed().is_ok_and(|age| age > FORGOTTEN)
             {

@@ -4,6 +4,7 @@
 //! in one step; on any doubt it stays. Cost: while ptxas runs, options and the identity of this build are made ready on
 //! another thread; afterwards, a look into the cache ([`cache`]), or the work of `schedule`.
 
+mod ahead;
 mod build;
 mod cache;
 mod find;
@@ -22,7 +23,7 @@ use flags::Flags;
 use std::any::Any;
 use std::ffi::{OsStr, OsString};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::thread::JoinHandle;
 use written::Expected;
@@ -63,7 +64,8 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     // Somebody between us and the first stand-in leaves the work to that one.
     let nested = !places.called.is_empty();
-    let setup = (!nested && expected.is_ok()).then(Setup::start);
+    let output = expected.as_ref().ok().filter(|_| !nested).map(|expected| expected.path().to_owned());
+    let setup = output.map(|output| Setup::start(arguments.to_vec(), output));
     let status = child.wait();
     if let Ok(forwarding) = forwarding {
         forwarding.end();
@@ -127,15 +129,22 @@ struct Setup {
     quiet: bool,
     /// With what keys start from: all that results depend on but the cubin.
     cache: Option<(Cache, blake3::Hasher)>,
+    /// What this call is known by.
+    mark: Key,
 }
 
 impl Setup {
     /// Makes it ready on another thread.
-    fn start() -> JoinHandle<Result<Setup, String>> {
-        std::thread::spawn(|| Setup::new(Flags::of_environment()?))
+    fn start(arguments: Vec<OsString>, output: PathBuf) -> JoinHandle<Result<Setup, String>> {
+        std::thread::spawn(move || {
+            let mark = ahead::mark(&arguments, &output);
+            let setup = Setup::new(Flags::of_environment()?, mark)?;
+            ahead::read_tables(&arguments, &mark, setup.cache.as_ref().map(|(cache, _)| cache));
+            Ok(setup)
+        })
     }
 
-    fn new(flags: Flags) -> Result<Setup, String> {
+    fn new(flags: Flags, mark: Key) -> Result<Setup, String> {
         let wrong = |error: anyhow::Error| format!("{}: {error:#}", flags::VARIABLE);
         let knobs = flags.job.knobs.read().map_err(wrong)?;
         let options = flags.job.list_options(unknown_latency(&knobs).map_err(wrong)?);
@@ -150,7 +159,7 @@ impl Setup {
         });
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = flags.job.jobs.map_or(cores.min(MOST_THREADS), usize::from);
-        Ok(Setup { job, selection: flags.selection, threads, quiet: flags.quiet, cache })
+        Ok(Setup { job, selection: flags.selection, threads, quiet: flags.quiet, cache, mark })
     }
 
     /// Puts the best cubin that we have in place of the one that ptxas wrote, and says what it is.
@@ -163,6 +172,7 @@ impl Setup {
                 let entry = self.reschedule(bytes)?;
                 if let Some((cache, hasher)) = &self.cache {
                     cache.put(&key(hasher), &entry);
+                    cache.see(&self.mark);
                 }
                 (entry, "")
             }
