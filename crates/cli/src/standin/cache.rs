@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn the_bound_holds_and_what_is_used_stays() {
         let folder = tempfile::tempdir().expect("a folder");
-        let cache = Cache::open(folder.path(), 5000).expect("made");
+        let cache = Cache::open(folder.path(), 5800).expect("made");
         fs::write(folder.path().join("letter.txt"), [0; 9000]).expect("written");
         let old = |number: u32, seconds: u64| {
             let file = File::options().append(true).open(cache.path(&key(number))).expect("there");
@@ -229,10 +229,23 @@ mod tests {
         assert!(cache.get(&key(0)).is_some(), "used again, so the youngest now");
         cache.put(&key(4), &entry(4, 1000));
         let there: Vec<u32> = (0..5).filter(|&number| cache.path(&key(number)).exists()).collect();
-        assert_eq!(there, [0, 2, 3, 4], "entries have more than 1000 bytes, and 1 is the oldest");
+        assert_eq!(there, [0, 2, 3, 4], "four entries of 1300 bytes, and 1 is the oldest");
         cache.put(&key(9), &entry(9, 6000));
         assert_eq!(cache.get(&key(9)), None, "too large for the whole cache");
         assert_eq!(files(folder.path()).len(), 5, "the letter is not ours");
+    }
+
+    #[test]
+    fn calls_are_remembered_for_a_while() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::open(folder.path(), 2000).expect("made");
+        cache.see(&key(1));
+        assert!(cache.was_seen(&key(1)) && !cache.was_seen(&key(2)));
+        for number in 3..30 {
+            cache.see(&key(number));
+        }
+        cache.put(&key(100), &entry(100, 10));
+        assert!(files(folder.path()).len() <= 8, "marks count, too");
     }
 
     #[test]
