@@ -71,7 +71,9 @@ def triton_part(manifest: Path) -> dict[str, str]:
         kernel = getattr(module, path.stem)
         for number, chosen in enumerate(launch["sets"]):
             values, outputs = tensors(chosen["arguments"], number)
-            kernel[tuple(chosen["grid"])](*values, **module.CONSTANTS, **getattr(module, "OPTIONS", {}))
+            names = [name for name in kernel.arg_names if name not in module.CONSTANTS]
+            given = dict(zip(names, values)) | module.CONSTANTS | getattr(module, "OPTIONS", {})
+            kernel[tuple(chosen["grid"])](**given)
             for place, output in enumerate(outputs):
                 hashes[f"{name} {number} {place}"] = digest(output)
     return hashes
