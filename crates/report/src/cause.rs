@@ -6,6 +6,7 @@ use sassafras_analyze::critical::Cause;
 pub fn cause(cause: &Cause) -> String {
     match cause {
         Cause::Start => "the iteration starts".to_owned(),
+        Cause::Issue { instructions: 1 } => "in order, one per cycle".to_owned(),
         Cause::Issue { instructions } => format!("{instructions} instructions one after the other"),
         Cause::Dependence { hazard, register } => {
             format!("{} {hazard}", register.as_deref().unwrap_or("")).trim().to_owned()

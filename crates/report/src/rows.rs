@@ -10,9 +10,8 @@ pub fn rows(spans: &[Span]) -> Vec<Vec<Span>> {
     sorted.sort_by_key(|span| (span.start, span.warp, span.step));
     let mut rows: Vec<Vec<Span>> = Vec::new();
     for span in sorted {
-        let free = |row: &&mut Vec<Span>| {
-            row.last().is_none_or(|last| last.start + last.cycles <= span.start)
-        };
+        let free =
+            |row: &&mut Vec<Span>| row.last().is_none_or(|last| last.start + last.cycles <= span.start);
         match rows.iter_mut().find(free) {
             Some(row) => row.push(span),
             None => rows.push(vec![span]),

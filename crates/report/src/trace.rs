@@ -111,8 +111,16 @@ impl Process<'_> {
     }
 
     fn meta(&mut self, tid: usize, name: &str, args: Value) {
-        let event =
-            Event { name: name.to_owned(), ph: "M", pid: self.pid, tid, cat: None, ts: None, dur: None, args };
+        let event = Event {
+            name: name.to_owned(),
+            ph: "M",
+            pid: self.pid,
+            tid,
+            cat: None,
+            ts: None,
+            dur: None,
+            args,
+        };
         self.events.push(event);
     }
 

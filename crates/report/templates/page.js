@@ -33,6 +33,15 @@
     };
     document.getElementById("list").after(field);
   }
+  // Down a timeline later cycles are wanted: the picture follows.
+  for (const box of document.querySelectorAll(".timeline")) {
+    let top = 0;
+    box.addEventListener("scroll", () => {
+      if (box.scrollTop === top) return;
+      top = box.scrollTop;
+      box.scrollLeft = top / (box.scrollHeight - box.clientHeight) * (box.scrollWidth - box.clientWidth);
+    });
+  }
   const follow = () => {
     const hash = location.hash.slice(1), column = /^sort=(\d+)(-?)$/.exec(hash);
     if (column && heads[column[1]]) sort(+column[1], column[2] === "-");

@@ -206,10 +206,9 @@ impl Replay {
             };
             let step = &steps[warps[chosen].at];
             let held = shared.read(step, chosen, now, sm.bank_window);
-            let lost = see.is_some().then(|| Lost {
-                banks: held,
-                ..warps[chosen].lost(steps, &shared, sm.memory_queue, now)
-            });
+            let lost = see
+                .is_some()
+                .then(|| Lost { banks: held, ..warps[chosen].lost(steps, &shared, sm.memory_queue, now) });
             now += held;
             let at = warps[chosen].at;
             let started = shared.occupy(step, now);

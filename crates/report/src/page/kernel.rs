@@ -35,7 +35,7 @@ impl<'a> KernelView<'a> {
             words: words(kernel),
             pressure: pressure(kernel),
             tables: Tables::new(&kernel.hiding, &kernel.scoreboards),
-            loops: loops.map(|(place, found)| LoopView::new(kernel, found, place == 0, limits.picture)).collect(),
+            loops: loops.map(|(place, found)| LoopView::new(kernel, found, place == 0, limits)).collect(),
             listing: Listing::new(kernel, limits.listing),
         }
     }
@@ -65,8 +65,7 @@ impl<'a> KernelView<'a> {
 
     /// Units that somebody uses, the busiest first.
     fn units(&self) -> Vec<&'a UnitUse> {
-        let mut used: Vec<&UnitUse> =
-            self.kernel.units.units.iter().filter(|unit| unit.cycles > 0).collect();
+        let mut used: Vec<&UnitUse> = self.kernel.units.units.iter().filter(|unit| unit.cycles > 0).collect();
         used.sort_by(|a, b| b.utilisation.total_cmp(&a.utilisation));
         used
     }

@@ -6,9 +6,10 @@
 
 use sassafras_analyze::Kernel;
 
-/// Rows of all pictures, and of all listings.
-const PICTURES: usize = 24_000;
-const LISTINGS: usize = 60_000;
+/// Rows of all pictures, of all listings, and steps of all critical sequences.
+const PICTURES: usize = 10_000;
+const LISTINGS: usize = 32_000;
+const STEPS: usize = 10_000;
 /// No picture is longer: beyond this nobody scrolls.
 const LONGEST: usize = 2_000;
 
@@ -19,16 +20,20 @@ pub struct Limits {
     pub picture: usize,
     /// Instructions of a listing.
     pub listing: usize,
+    /// Steps of a critical sequence.
+    pub critical: usize,
 }
 
 impl Limits {
     /// For a page of these kernels.
     pub fn new(kernels: &[Kernel]) -> Limits {
         let loops = kernels.iter().flat_map(|kernel| kernel.loops.iter().map(|found| found.timeline.len()));
+        let steps = kernels.iter().flat_map(|kernel| kernel.loops.iter().map(|found| found.critical.len()));
         let listings = kernels.iter().map(|kernel| kernel.instructions.len());
         Limits {
             picture: cut(loops.collect(), PICTURES).min(LONGEST),
             listing: cut(listings.collect(), LISTINGS),
+            critical: cut(steps.collect(), STEPS).min(LONGEST),
         }
     }
 }

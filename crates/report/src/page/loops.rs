@@ -1,5 +1,6 @@
 //! Goal: a loop on the page, and the tables that loops and whole functions have alike.
 
+use super::limits::Limits;
 use super::show;
 use super::timeline::{Timeline, timeline};
 use crate::cause::cause;
@@ -9,6 +10,9 @@ use sassafras_analyze::scoreboards::{Pressure, UnderWay};
 use sassafras_analyze::steady::Cycles;
 use sassafras_analyze::{Kernel, LoopReport};
 use std::collections::BTreeMap;
+
+/// Characters that a stacked bar has room for.
+const CHARACTERS: f64 = 90.0;
 
 #[derive(Template)]
 #[template(path = "loop.html")]
@@ -29,8 +33,8 @@ struct Step<'a> {
 }
 
 impl<'a> LoopView<'a> {
-    /// A loop, with so many rows in its picture at most.
-    pub fn new(kernel: &'a Kernel, found: &'a LoopReport, open: bool, rows: usize) -> LoopView<'a> {
+    /// A loop, cut where it is too long.
+    pub fn new(kernel: &'a Kernel, found: &'a LoopReport, open: bool, limits: &Limits) -> LoopView<'a> {
         let texts: BTreeMap<u64, &str> =
             kernel.instructions.iter().map(|row| (row.offset, row.text.as_str())).collect();
         let step = |link: &sassafras_analyze::critical::Link| Step {
@@ -39,12 +43,13 @@ impl<'a> LoopView<'a> {
             text: texts.get(&link.offset).copied().unwrap_or_default(),
             cause: cause(&link.cause),
         };
+        let left_out = found.critical.len().saturating_sub(limits.critical);
         LoopView {
             found,
             open,
-            timeline: timeline(kernel, found, rows),
+            timeline: timeline(kernel, found, limits.picture),
             tables: Tables::new(&found.hiding, &found.scoreboards),
-            critical: found.critical.iter().map(step).collect(),
+            critical: found.critical[left_out..].iter().map(step).collect(),
         }
     }
 
@@ -55,8 +60,8 @@ impl<'a> LoopView<'a> {
     }
 
     /// What an iteration is made of.
-    fn metrics(&self) -> Vec<(&'static str, String)> {
-        let (m, b) = (&self.found.metrics, &self.found.bounds);
+    fn metrics(&self) -> impl Iterator<Item = (&'static str, u32)> {
+        let m = &self.found.metrics;
         let counted = [
             ("multiply-accumulates", m.macs),
             ("global loads", m.global_loads),
@@ -65,15 +70,19 @@ impl<'a> LoopView<'a> {
             ("barriers", m.barriers),
             ("branches", m.branches),
         ];
+        counted.into_iter().filter(|&(_, count)| count > 0)
+    }
+
+    /// Cycles that it takes at least, and for what.
+    fn bounds(&self) -> impl Iterator<Item = (&'static str, u32)> {
+        let b = &self.found.bounds;
         let bounds = [
-            ("issue slots need at least", b.issue),
-            ("the busiest unit", b.unit),
-            ("the data path", b.data_path),
-            ("the longest chain from one iteration to the next", b.recurrence),
+            ("issue slots", b.issue),
+            ("busiest unit", b.unit),
+            ("data path", b.data_path),
+            ("for one warp the longest chain from one iteration to the next", b.recurrence),
         ];
-        let counted = counted.into_iter().filter(|&(_, n)| n > 0).map(|(name, n)| (name, n.to_string()));
-        let bounds = bounds.into_iter().filter(|&(_, n)| n > 0);
-        counted.chain(bounds.map(|(name, n)| (name, format!("{n} cycles")))).collect()
+        bounds.into_iter().filter(|&(_, cycles)| cycles > 0)
     }
 }
 
@@ -82,6 +91,8 @@ struct Share {
     class: &'static str,
     name: String,
     cycles: f64,
+    /// Whether its name has room inside.
+    roomy: bool,
 }
 
 fn shares(cycles: &Cycles) -> Vec<Share> {
@@ -93,13 +104,20 @@ fn shares(cycles: &Cycles) -> Vec<Share> {
         ("c4", "work beside", cycles.beside),
         ("c5", "barriers", cycles.barrier),
     ];
-    let named = named.map(|(class, name, cycles)| Share { class, name: name.to_owned(), cycles });
+    let named =
+        named.map(|(class, name, cycles)| Share { class, name: name.to_owned(), cycles, roomy: false });
     let busy = cycles.busy.iter().map(|(pipe, &cycles)| Share {
         class: "c6",
         name: format!("{pipe} pipe busy"),
         cycles,
+        roomy: false,
     });
-    named.into_iter().chain(busy).filter(|share| share.cycles > 0.0).collect()
+    let mut shares: Vec<Share> = named.into_iter().chain(busy).filter(|share| share.cycles > 0.0).collect();
+    let all: f64 = shares.iter().map(|share| share.cycles).sum();
+    for share in &mut shares {
+        share.roomy = share.cycles / all * CHARACTERS > share.name.len() as f64;
+    }
+    shares
 }
 
 /// Latency hiding and scoreboards.

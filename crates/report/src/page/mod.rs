@@ -30,7 +30,6 @@ const OPEN: usize = 3;
 struct Page<'a> {
     input: &'a str,
     version: &'static str,
-    many: bool,
     lines: Vec<Line<'a>>,
     kernels: Vec<KernelView<'a>>,
 }
@@ -59,7 +58,6 @@ pub fn html(input: &str, kernels: &[Kernel]) -> String {
     let page = Page {
         input,
         version: env!("CARGO_PKG_VERSION"),
-        many: kernels.len() > OPEN,
         lines: kernels.iter().map(|kernel| Line { kernel, hottest: kernel.loops.first() }).collect(),
         kernels: (kernels.iter().enumerate())
             .map(|(at, kernel)| KernelView::new(at, kernel, kernels.len() <= OPEN, &limits))

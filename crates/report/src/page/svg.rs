@@ -129,6 +129,9 @@ mod tests {
         assert!(text.contains("aria-label=\"&lt;a &amp; &quot;b&quot;&gt;\""), "{text}");
         assert_eq!(text.matches("<path").count(), 1, "{text}");
         assert!(text.contains("M90 10h10v10h-10z"), "{text}");
-        assert!(text.contains("<title>&#39;&lt;&#39;</title>") && text.matches("</svg>").count() == 1, "{text}");
+        assert!(
+            text.contains("<title>&#39;&lt;&#39;</title>") && text.matches("</svg>").count() == 1,
+            "{text}"
+        );
     }
 }

@@ -15,7 +15,7 @@ use std::fmt::Write;
 const ROW: f64 = 16.0;
 const AXIS: f64 = 22.0;
 const WIDE: f64 = 820.0;
-const CYCLE: (f64, f64) = (1.0, 14.0);
+const CYCLE: (f64, f64) = (2.0, 14.0);
 /// Pixels of a character of the words inside a bar.
 const CHARACTER: f64 = 5.6;
 /// Cycles between two lines of the grid: the first of these that leaves them far enough apart.
@@ -68,7 +68,7 @@ fn grid(axis: &mut Svg, bars: &mut Svg, last: u32, scale: f64, height: f64) {
 fn bar(svg: &mut Svg, moment: &Moment, row: usize, scale: f64, width: f64) {
     let at = |cycle: u32| f64::from(cycle) * scale;
     let y = row as f64 * ROW;
-    let unit = moment.unit.map_or_else(|| "u".to_owned(), |unit| format!("u u{}", unit as usize));
+    let unit = moment.unit.map_or_else(|| "u".to_owned(), |unit| format!("u{}", unit as usize));
     svg.open(&words(moment));
     svg.block("h", 0.0, y, width, ROW);
     let (from, until) = (at(moment.arrives), at(moment.issued));
@@ -115,13 +115,11 @@ fn labels(kernel: &Kernel, found: &LoopReport, moments: &[Moment]) -> String {
         let mark = if critical.contains(&moment.offset) { '◆' } else { ' ' };
         let (unit, name) =
             moment.unit.map_or(("u".to_owned(), ""), |unit| (format!("u{}", unit as usize), unit.name()));
-        // Padded before it is escaped: what is escaped is longer than it looks.
-        let padded = format!("{short:TEXT$}");
         let _ = writeln!(
             out,
-            "{mark}<i>{:04x}</i> {}<b class={unit}></b>{name:6}",
+            "{mark}<i>{:04x}</i><b class={unit}></b>{name:6} {}",
             moment.offset,
-            Escaped(&padded)
+            Escaped(&short)
         );
     }
     out

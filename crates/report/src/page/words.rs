@@ -71,7 +71,7 @@ fn bound(by: Bound, units: &Units, hottest: Option<&LoopReport>) -> String {
 }
 
 fn latency(idle: Idle, cycles: Option<&Cycles>) -> String {
-    let spent = |part: fn(&Cycles) -> f64| {
+    let spent = |part: &dyn Fn(&Cycles) -> f64| {
         let cycles = cycles.map(part).filter(|&cycles| cycles > 0.0);
         cycles.map_or_else(String::new, |cycles| {
             format!(" That costs {} cycles per iteration and warp.", number(cycles))
@@ -82,26 +82,27 @@ fn latency(idle: Idle, cycles: Option<&Cycles>) -> String {
         Idle::Stalls => format!(
             "{base} Most of these cycles pass because instructions need results that take a fixed time (stalls).{} More independent \
              instructions in between, or more warps, would fill the gaps.",
-            spent(|cycles| cycles.stall)
+            spent(&|cycles| cycles.stall)
         ),
         Idle::Scoreboards => format!(
             "{base} Most of these cycles pass while warps wait for memory or other slow results (scoreboards).{} Loads that are \
              started earlier, more work between a load and its use, or more warps would fill the gaps.",
-            spent(|cycles| cycles.scoreboard)
+            spent(&|cycles| cycles.scoreboard)
         ),
         Idle::Beside => format!(
             "{base} Most of these cycles pass while warps wait for work that runs beside them: copies into shared memory or matrix \
              products.{} Starting these earlier, or keeping more of them under way, would fill the gaps.",
-            spent(|cycles| cycles.beside)
+            spent(&|cycles| cycles.beside)
         ),
         Idle::Barriers => format!(
             "{base} Most of these cycles pass at barriers, where warps wait for each other.{} Fewer barriers, or more blocks at \
              once, would fill the gaps.",
-            spent(|cycles| cycles.barrier)
+            spent(&|cycles| cycles.barrier)
         ),
         Idle::Pipe(pipe) => format!(
             "In many cycles no warp has an instruction that can start, mostly because the {pipe} pipe is still busy with the one \
-             before. Its instructions come in bursts: spread among others they would wait less."
+             before.{} Its instructions come in bursts: spread among others they would wait less.",
+            spent(&|cycles| cycles.busy.get(pipe).copied().unwrap_or(0.0))
         ),
     }
 }
