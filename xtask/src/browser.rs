@@ -3,18 +3,17 @@
 //!
 //! Any Chromium that is on the path will do. It is no part of the pinned tools: where there is none, the step says so.
 
-use crate::project::{Project, run};
+use crate::project::{Project, quiet, run};
 use anyhow::{Context, Result, bail, ensure};
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What browsers are called.
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
-/// The kernels of the page: several, so that there is something to sort, and with loops.
-const KERNELS: [&str; 4] =
-    ["sm_90/nbody.cubin", "sm_90/sgemm_tile64.cubin", "sm_90/reduce.cubin", "sm_90/scan.cubin"];
+/// What the page is of: several kernels, in no order, with loops.
+const KERNELS: &str = "sm_90/hash64.cubin";
 /// The picture that is taken.
 const SIZE: (u32, u32) = (1200, 1600);
 /// A picture of so few bytes is of one colour.
@@ -35,53 +34,31 @@ fn in_folders(folders: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
     candidates.into_iter().find(|candidate| candidate.is_file())
 }
 
-/// Loads pages of kernels of the corpus.
+/// Loads the page of a cubin of the corpus.
 pub fn check(project: &Project, browser: &Path) -> Result<()> {
     run(&mut project.cargo(["build", "-p", "sassafras"]))?;
     let out = tempfile::tempdir().context("a folder")?;
-    for (at, kernel) in KERNELS.iter().enumerate() {
-        let input = project.corpus().join(kernel);
-        let page = out.path().join(format!("{at}.html"));
-        let mut analyze = project.command(project.target.join("debug/sassafras"));
-        run(analyze.arg("analyze").arg(&input).arg("--report").arg(&page))?;
-        let dom = dom(project, browser, out.path(), &page, "")?;
-        ready(&dom).with_context(|| format!("the page of {kernel}"))?;
-    }
-    sorts(project, browser, out.path())?;
+    let page = out.path().join("page.html");
+    let mut analyze = project.command(project.target.join("debug/sassafras"));
+    run(analyze.arg("analyze").arg(project.corpus().join(KERNELS)).arg("--report").arg(&page))?;
+    let dom = |hash: &str| dom(project, browser, out.path(), &page, hash);
+    let plain = dom("")?;
+    ready(&plain)?;
+    let unsorted = column(&plain);
+    let mut sorted = unsorted.clone();
+    sorted.sort_unstable();
+    ensure!(sorted.len() > 2 && sorted != unsorted, "a list that needs no sorting: {unsorted:?}");
+    let up = dom(&format!("#sort={COLUMN}"))?;
+    ensure!(column(&up) == sorted, "sorted: {:?}", column(&up));
+    let down = dom(&format!("#sort={COLUMN}-"))?;
+    sorted.reverse();
+    ensure!(column(&down) == sorted, "sorted the other way: {:?}", column(&down));
+
     let picture = out.path().join("page.png");
     let mut screenshot = headless(project, browser, out.path());
     screenshot.arg(joined("--screenshot=", &picture)).arg(format!("--window-size={},{}", SIZE.0, SIZE.1));
-    crate::project::quiet(screenshot.arg(joined("file://", &out.path().join("0.html"))))?;
+    quiet(screenshot.arg(joined("file://", &page)))?;
     visible(&fs::read(&picture).context("the browser wrote no picture")?)
-}
-
-/// The list of a library with several kernels, sorted by the script both ways.
-fn sorts(project: &Project, browser: &Path, out: &Path) -> Result<()> {
-    let page = out.join("list.html");
-    let library = libraries(project)?;
-    let mut analyze = project.command(project.target.join("debug/sassafras"));
-    run(analyze.arg("analyze").arg(library).args(["--arch", "sm_75", "--report"]).arg(&page))?;
-    for (hash, down) in [(format!("#sort={COLUMN}"), false), (format!("#sort={COLUMN}-"), true)] {
-        let dom = dom(project, browser, out, &page, &hash)?;
-        ready(&dom)?;
-        let mut numbers = column(&dom);
-        ensure!(numbers.len() > 1, "a list of {} kernels has no order", numbers.len());
-        if down {
-            numbers.reverse();
-        }
-        ensure!(numbers.is_sorted(), "{hash}: {numbers:?}");
-    }
-    Ok(())
-}
-
-/// A library of the corpus.
-fn libraries(project: &Project) -> Result<PathBuf> {
-    let folder = project.corpus().join("wheels");
-    let read = fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
-    let mut found = read.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
-    found.retain(|path| path.extension() == Some(OsStr::new("so")));
-    found.sort();
-    found.into_iter().next().with_context(|| format!("no library in {}", folder.display()))
 }
 
 fn headless(project: &Project, browser: &Path, out: &Path) -> Command {
@@ -91,8 +68,8 @@ fn headless(project: &Project, browser: &Path, out: &Path) -> Command {
     command
 }
 
-fn joined(option: &str, path: &Path) -> std::ffi::OsString {
-    let mut text = std::ffi::OsString::from(option);
+fn joined(option: &str, path: &Path) -> OsString {
+    let mut text = OsString::from(option);
     text.push(path);
     text
 }

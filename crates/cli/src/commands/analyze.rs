@@ -176,6 +176,9 @@ fn one(arguments: &Arguments, name: &str, kernels: &[Kernel]) -> Result<()> {
 /// Writes the files that are asked for. Returns whether there are any: then nothing is printed beside them unless somebody wants it.
 fn written(arguments: &Arguments, name: &str, kernels: &[Kernel]) -> Result<bool> {
     if let Some(path) = &arguments.trace {
+        if !kernels.iter().flat_map(|kernel| &kernel.loops).any(|found| found.trace.is_some()) {
+            bail!("{name}: there is no loop to trace");
+        }
         output::write_file(path, trace::json(name, kernels).as_bytes())?;
     }
     if let Some(path) = &arguments.report {

@@ -64,5 +64,5 @@ pub fn html(input: &str, kernels: &[Kernel]) -> String {
             .collect(),
     };
     // Writing to a string fails only where a template's part does, and none of them can.
-    page.render().unwrap_or_default()
+    page.render().unwrap_or_default() + "\n"
 }
