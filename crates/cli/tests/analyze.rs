@@ -29,7 +29,7 @@ fn a_page_is_written_and_nothing_printed() {
     assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
     let page = read(&file);
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"), "{page:.100}");
-    assert!(page.contains("Loop at 0x0000") && page.contains("LDG.E R11"));
+    assert!(page.contains("Loop at 0x0000") && page.contains("LDG.E.STRONG.GPU R11"));
     let again = folder.path().join("again.html");
     assert!(analyze(&[LOOPED], "--report", &again).status.success());
     assert!(page == read(&again), "the same input gives the same page");
