@@ -1,8 +1,8 @@
 //! Goal: one page for a browser, whole in itself, that says in words and pictures where the cycles of every kernel go.
 //!
-//! [`words`] explains in plain sentences, [`timeline`] and [`pressure`] draw, [`listing`] shows the code, [`limits`] keeps pages of large
+//! `words` explains in plain sentences, `timeline` and `pressure` draw, `listing` shows the code, `limits` keeps pages of large
 //! libraries small; `templates/` has the page itself, its style and its few lines of script. Templates escape what they show; drawings
-//! escape through [`svg`].
+//! escape through `svg`.
 //!
 //! Cost: linear in what is shown. Source: the views of [`text`](crate::text).
 
