@@ -4,10 +4,12 @@
 //! * [`steps`]: running steps one after the other, all of them, with a summary;
 //! * [`tools`]: installing the pinned tools of `tools.toml`;
 //! * [`corpus`]: compiling the corpus of real code;
+//! * [`browser`]: the report of an analysis in a real browser;
 //! * [`fuzz`]: building and running fuzz targets on a stable toolchain;
 //! * [`hazards`]: mining distances, and mutants against the hazard checker;
 //! * [`tasks`]: what each task does.
 
+mod browser;
 mod corpus;
 mod fuzz;
 mod hazards;

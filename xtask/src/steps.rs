@@ -15,6 +15,8 @@ struct Step {
     name: String,
     time: Duration,
     error: Option<String>,
+    /// Why it was not run where that is no failure.
+    left_out: Option<String>,
 }
 
 impl Steps {
@@ -28,7 +30,7 @@ impl Steps {
             eprintln!("{name}: {error}");
         }
         let ok = error.is_none();
-        self.done.push(Step { name, time: start.elapsed(), error });
+        self.done.push(Step { name, time: start.elapsed(), error, left_out: None });
         ok
     }
 
@@ -38,7 +40,15 @@ impl Steps {
             name: name.into(),
             time: Duration::ZERO,
             error: Some(format!("not run: {why}")),
+            left_out: None,
         });
+    }
+
+    /// Notes a step that this machine has nothing to run with, and why. That is no failure, and the summary says it loudly.
+    pub fn left_out(&mut self, name: impl Into<String>, why: &str) {
+        let name = name.into();
+        eprintln!("\n=== {name}\nNOT RUN: {why}");
+        self.done.push(Step { name, time: Duration::ZERO, error: None, left_out: Some(why.to_owned()) });
     }
 
     /// Prints the summary; fails when a step did.
@@ -54,11 +64,15 @@ impl Steps {
     fn summary(&self) -> String {
         let width = self.done.iter().map(|s| s.name.chars().count()).max().unwrap_or(0);
         let mut text = String::from("=== summary\n");
-        for Step { name, time, error } in &self.done {
-            let verdict = if error.is_some() { "FAILED" } else { "ok" };
+        for Step { name, time, error, left_out } in &self.done {
+            let verdict = match (error, left_out) {
+                (Some(_), _) => "FAILED",
+                (None, Some(_)) => "NOT RUN",
+                (None, None) => "ok",
+            };
             let _ = write!(text, "{name:width$}  {:>7.1} s  {verdict}", time.as_secs_f64());
             // Some errors are long (the output of a tool): the first line says what it is about.
-            if let Some(line) = error.as_ref().and_then(|e| e.lines().next()) {
+            if let Some(line) = error.as_ref().or(left_out.as_ref()).and_then(|e| e.lines().next()) {
                 let _ = write!(text, ": {line}");
             }
             text.push('\n');
@@ -90,6 +104,16 @@ mod tests {
         assert_eq!(summary.lines().count(), 5, "{summary}");
         assert!(summary.contains("FAILED: no\n") && summary.contains("not run: two failed"), "{summary}");
         assert_eq!(steps.finish().unwrap_err().to_string(), "2 of 4 steps failed: two, three");
+    }
+
+    #[test]
+    fn what_is_left_out_is_seen_and_no_failure() {
+        let mut steps = Steps::default();
+        steps.run("one", || Ok(()));
+        steps.left_out("two", "there is no browser");
+        let summary = steps.summary();
+        assert!(summary.contains("NOT RUN: there is no browser\n"), "{summary}");
+        assert!(steps.finish().is_ok());
     }
 
     #[test]

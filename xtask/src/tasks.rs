@@ -1,5 +1,6 @@
 //! What each task does.
 
+use crate::browser;
 use crate::corpus;
 use crate::fuzz;
 use crate::hazards;
@@ -32,6 +33,10 @@ fn test_steps(project: &Project, steps: &mut Steps) {
     steps.run("corpus", || corpus::build(project).map(drop));
     steps.run("tests", || run(&mut workspace_test(project, &TEST_TARGETS)?));
     steps.run("mutants", || hazards::short_mutants(project));
+    match browser::find() {
+        Ok(found) => drop(steps.run("report in a browser", || browser::check(project, &found))),
+        Err(why) => steps.left_out("report in a browser", &why),
+    }
     steps.run("tests of Python code", || python_tests(project));
     steps.run("doc tests", || run(&mut workspace_test(project, &["--doc"])?));
     steps.run("fuzz smoke", || {

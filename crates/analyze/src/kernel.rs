@@ -12,7 +12,8 @@ use crate::rounded;
 use crate::scoreboards::{Pressure, pressure};
 use crate::steady::{Cycles, Steady};
 use crate::table::{Row, Rows};
-use crate::units::Units;
+use crate::trace::{Trace, Traced, causes};
+use crate::units::{Bound, Units};
 use crate::way::{self, Way};
 use sassafras_deps::cyclic::critical_recurrence;
 use sassafras_deps::{BuildOptions, EdgeKind, build};
@@ -44,6 +45,8 @@ pub struct Subject<'a, 'f> {
     pub offset: &'a (dyn Fn(Inst) -> u64 + Sync),
     /// Its text.
     pub text: &'a (dyn Fn(Inst) -> String + Sync),
+    /// The loops whose traces are wanted.
+    pub traced: &'a Traced,
 }
 
 /// Everything about a function.
@@ -70,7 +73,7 @@ pub struct Kernel {
     /// Units of the hottest code: the hottest loop, or the whole function where there is none.
     pub units: Units,
     /// What bounds that.
-    pub bound_by: String,
+    pub bound_by: Bound,
     /// Every instruction.
     pub instructions: Vec<Row>,
 }
@@ -126,7 +129,7 @@ pub struct LoopReport {
     /// What the cycles of one warp alone go to, per iteration.
     pub own: Cycles,
     /// What bounds it.
-    pub bound_by: String,
+    pub bound_by: Bound,
     /// Units.
     pub units: Units,
     /// Latency hiding.
@@ -137,6 +140,16 @@ pub struct LoopReport {
     pub timeline: Vec<Moment>,
     /// What an iteration waits for.
     pub critical: Vec<Link>,
+    /// What all warps did, where that was asked for.
+    #[serde(skip)]
+    pub trace: Option<Trace>,
+}
+
+impl LoopReport {
+    /// Whether it starts at this offset, or with the block of this number: how people name a loop.
+    pub fn is_at(&self, place: u64) -> bool {
+        self.offset == place || u64::from(self.header) == place
+    }
 }
 
 /// What an iteration is made of.
@@ -208,7 +221,7 @@ pub fn analyze(subject: &Subject<'_, '_>) -> Kernel {
     let warps = occupancy.warps.max(1) as usize;
     let about = About { subject, fields: &fields, live: &live, warps };
 
-    let mut reports: Vec<(f64, LoopReport)> = Vec::new();
+    let mut reports: Vec<(f64, Loop, LoopReport)> = Vec::new();
     let mut lost: Vec<Option<u32>> = vec![None; f.inst_count()];
     // Outer loops first, so that inner ones have the last word about their instructions.
     let mut ids: Vec<Loop> = loops.iter().collect();
@@ -219,11 +232,19 @@ pub fn analyze(subject: &Subject<'_, '_>) -> Kernel {
             lost[index(inst)] = Some(cycles);
         }
         let weight = TRIPS.powi(report.depth.min(DEEPEST) as i32) * report.cycles;
-        reports.push((weight, report));
+        reports.push((weight, id, report));
     }
     // Stable: of two that weigh the same the one that comes first in the code.
-    reports.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.offset.cmp(&b.1.offset)));
-    let loop_reports: Vec<LoopReport> = reports.into_iter().map(|(_, report)| report).collect();
+    reports.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.2.offset.cmp(&b.2.offset)));
+    for (place, (_, id, report)) in reports.iter_mut().enumerate() {
+        if subject.traced.takes(place, report) {
+            let insts = way::around(f, &cfg, &loops, *id).insts;
+            // Once more: what all warps of all loops did is too much to keep until the hottest is known.
+            let steady = Steady::new(code, &insts, &fields, warps, true);
+            report.trace = Some(Trace::new(subject, &insts, &fields, &steady));
+        }
+    }
+    let loop_reports: Vec<LoopReport> = reports.into_iter().map(|(_, _, report)| report).collect();
 
     let whole = way::through(f, &cfg);
     let steady = Steady::new(code, &whole.insts, &fields, warps, false);
@@ -247,7 +268,7 @@ pub fn analyze(subject: &Subject<'_, '_>) -> Kernel {
         waits: instructions.iter().filter(|row| !row.waits.is_empty()).count() as u32,
     };
     let (units, bound_by) = match loop_reports.first() {
-        Some(hottest) => (hottest.units.clone(), hottest.bound_by.clone()),
+        Some(hottest) => (hottest.units.clone(), hottest.bound_by),
         None => {
             let units = Units::new(code, &whole.insts, steady.cycles);
             let bound_by = units.bound_by(&steady.shared());
@@ -334,6 +355,7 @@ impl About<'_, '_> {
             scoreboards: pressure(code, insts, self.fields, &steady),
             timeline: self.timeline(insts, &steady),
             critical: chain.links(self.subject.offset),
+            trace: None,
             units,
         };
         (report, steady, way)
@@ -406,22 +428,6 @@ impl About<'_, '_> {
 
 /// What held an instruction up for longest.
 fn held_by(issue: &Issue) -> Option<String> {
-    let lost = issue.lost;
-    let scoreboard =
-        lost.board.map_or("work beside the warp".to_owned(), |board| format!("scoreboard {board}"));
-    let pipe = lost.pipe.map_or(String::new(), |pipe| format!("{pipe} pipe"));
-    let causes = [
-        (lost.stall, "stall".to_owned()),
-        (lost.wait, scoreboard),
-        (lost.busy, pipe),
-        (lost.meeting, "barrier".to_owned()),
-        (lost.banks, "register banks".to_owned()),
-        (lost.turn, "other warps".to_owned()),
-    ];
-    causes
-        .into_iter()
-        .rev()
-        .max_by_key(|(cycles, _)| *cycles)
-        .filter(|(cycles, _)| *cycles > 0)
-        .map(|(_, name)| name)
+    let longest = causes(&issue.lost).into_iter().rev().max_by_key(|(cycles, _)| *cycles);
+    longest.filter(|(cycles, _)| *cycles > 0).map(|(_, name)| name)
 }

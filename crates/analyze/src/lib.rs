@@ -8,9 +8,10 @@
 //! 3. from that, a file per question: [`units`] (who is busy), [`hiding`] (what latencies cost), [`blocks`] and [`ratios`] (the documented
 //!    statistics per block and loop class), [`scoreboards`], [`critical`] (the chain that an iteration waits for), [`occupancy`],
 //!    [`live`] (registers in use), [`table`] (every instruction);
-//! 4. [`kernel`] puts them together; [`compare`] holds two of them side by side.
+//! 4. [`trace`]: everything that all warps of a loop did, for those who draw it;
+//! 5. [`kernel`] puts them together; [`compare`] holds two of them side by side.
 //!
-//! Everything can be serialised; printing is somebody else's job.
+//! Everything but traces can be serialised; printing is somebody else's job.
 
 pub mod blocks;
 pub mod compare;
@@ -23,6 +24,7 @@ pub mod ratios;
 pub mod scoreboards;
 pub mod steady;
 pub mod table;
+pub mod trace;
 pub mod units;
 pub mod way;
 

@@ -8,6 +8,7 @@ use sassafras_tepid::replay::{Issue, Replay};
 use sassafras_tepid::{Code, Fields};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// Iterations that are run; the first ones warm up.
 const ITERATIONS: usize = 6;
@@ -51,18 +52,44 @@ pub struct Cycles {
     pub busy: BTreeMap<&'static str, f64>,
 }
 
+/// Why nothing is issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Idle {
+    /// Stalls let results of fixed latency settle.
+    Stalls,
+    /// Scoreboards are waited for.
+    Scoreboards,
+    /// Work beside the warp is waited for.
+    Beside,
+    /// Barriers.
+    Barriers,
+    /// A pipe is busy.
+    Pipe(&'static str),
+}
+
+impl fmt::Display for Idle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Idle::Stalls => f.write_str("stalls"),
+            Idle::Scoreboards => f.write_str("scoreboards"),
+            Idle::Beside => f.write_str("work beside the warp"),
+            Idle::Barriers => f.write_str("barriers"),
+            Idle::Pipe(pipe) => write!(f, "the {pipe} pipe"),
+        }
+    }
+}
+
 impl Cycles {
     /// What most of the cycles in which nothing is issued go to, and how many that are.
-    pub fn worst(&self) -> (String, f64) {
+    pub fn worst(&self) -> (Idle, f64) {
         let named = [
-            ("stalls", self.stall),
-            ("scoreboards", self.scoreboard),
-            ("work beside the warp", self.beside),
-            ("barriers", self.barrier),
+            (Idle::Stalls, self.stall),
+            (Idle::Scoreboards, self.scoreboard),
+            (Idle::Beside, self.beside),
+            (Idle::Barriers, self.barrier),
         ];
-        let named = named.into_iter().map(|(name, cycles)| (name.to_owned(), cycles));
-        let busy = self.busy.iter().map(|(pipe, &cycles)| (format!("the {pipe} pipe"), cycles));
-        named.chain(busy).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or_default()
+        let busy = self.busy.iter().map(|(&pipe, &cycles)| (Idle::Pipe(pipe), cycles));
+        named.into_iter().chain(busy).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((Idle::Stalls, 0.0))
     }
 
     /// Cycles in which nothing is issued.
@@ -86,6 +113,14 @@ impl Steady {
         let skipped = if self.repeats { WARM.min(self.issues.len() / self.length.max(1)) } else { 0 };
         let from = (skipped * self.length).min(self.issues.len());
         &self.issues[from..(from + self.length).min(self.issues.len())]
+    }
+
+    /// When the steady state of all warps starts and when it was last seen.
+    pub fn window(&self) -> (u32, u32) {
+        let skipped = if self.repeats { WARM * self.length * self.warps } else { 0 };
+        let after = |issue: &Issue| issue.at + 1;
+        let start = skipped.checked_sub(1).and_then(|last| self.all.get(last)).map_or(0, after);
+        (start, self.all.last().map_or(start, after))
     }
 
     /// What the cycles of the sub-core go to, per warp and iteration.

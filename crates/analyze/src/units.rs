@@ -8,7 +8,7 @@
 //! `machine/data/guidance_units.csv` for cycles.
 
 use crate::percent;
-use crate::steady::Cycles;
+use crate::steady::{Cycles, Idle};
 use sassafras_ir::Inst;
 use sassafras_machine::Category;
 use sassafras_machine::dispatch::Pipe;
@@ -16,6 +16,7 @@ use sassafras_machine::guidance::GuidanceUnit;
 use sassafras_tepid::Code;
 use sassafras_tepid::body::NodeFacts;
 use serde::Serialize;
+use std::fmt;
 
 /// A unit is said to bound code from this utilisation on, in per cent.
 const BOUND: f64 = 85.0;
@@ -93,17 +94,50 @@ impl Units {
     }
 
     /// What bounds the code: a unit, the data path, issue slots, or what is waited for while nothing is issued.
-    pub fn bound_by(&self, cycles: &Cycles) -> String {
+    pub fn bound_by(&self, cycles: &Cycles) -> Bound {
         let all = cycles.issued + cycles.register_banks + cycles.idle();
         let busiest = self.bottleneck.map(|unit| &self.units[unit as usize]);
         match busiest {
-            Some(unit) if unit.utilisation >= BOUND => unit.unit.to_string(),
-            _ if self.data_path.1 >= BOUND => "data path of shared memory and the first cache".to_owned(),
+            Some(unit) if unit.utilisation >= BOUND => Bound::Unit(unit.unit),
+            _ if self.data_path.1 >= BOUND => Bound::DataPath,
             _ if percent(cycles.idle(), all) < IDLE && percent(cycles.register_banks, all) >= IDLE => {
-                "issue slots, register banks".to_owned()
+                Bound::IssueAndBanks
             }
-            _ if percent(cycles.idle(), all) < IDLE => "issue slots".to_owned(),
-            _ => format!("latency: {}", cycles.worst().0),
+            _ if percent(cycles.idle(), all) < IDLE => Bound::Issue,
+            _ => Bound::Latency(cycles.worst().0),
         }
+    }
+}
+
+/// What bounds code; serialised as its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// A unit is busy nearly always.
+    Unit(GuidanceUnit),
+    /// The data path of shared memory and the first cache is.
+    DataPath,
+    /// Nearly every cycle an instruction is issued.
+    Issue,
+    /// The same, and what is not issued is lost to register banks.
+    IssueAndBanks,
+    /// Nothing is issued in many cycles, for this reason most of all.
+    Latency(Idle),
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bound::Unit(unit) => write!(f, "{unit}"),
+            Bound::DataPath => f.write_str("data path of shared memory and the first cache"),
+            Bound::Issue => f.write_str("issue slots"),
+            Bound::IssueAndBanks => f.write_str("issue slots, register banks"),
+            Bound::Latency(idle) => write!(f, "latency: {idle}"),
+        }
+    }
+}
+
+impl Serialize for Bound {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }

@@ -16,20 +16,42 @@ fn control(word: u128, fields: [u8; 6]) -> u128 {
     volta::insert(word, RawControl::from_fields(fields).expect("they fit"))
 }
 
+/// LDG R11, [R2], sets scoreboard 2
+const LOAD: u128 = 0x000e_a200_001e_e900_0000_0000_020b_7381;
+const EXIT: u128 = 0x0380_0000_0000_0000_0000_794d;
+/// BRA to itself
+const BRA: u128 = 0x0383_ffff_ffff_fff0_0000_7947;
+
 /// A kernel for sm_80. Without `waits` it reads a loaded value that may not be there.
 fn kernel(waits: bool) -> Vec<u8> {
-    let load = 0x000e_a200_001e_e900_0000_0000_020b_7381; // LDG R11, [R2], sets scoreboard 2
-    let exit = control(0x0380_0000_0000_0000_0000_794d, [5, 1, 7, 7, 0, 0]);
-    let words = [
-        load,
+    sm_80([
+        LOAD,
         fadd(1, 10, 10, 4, 0),
         fadd(4, 11, 1, 5, if waits { 1 << 2 } else { 0 }),
         fadd(6, 20, 21, 5, 0),
         fadd(7, 6, 6, 5, 0),
         fadd(8, 7, 4, 5, 0),
-        exit,
-        control(0x0383_ffff_ffff_fff0_0000_7947, [0, 0, 7, 7, 0, 0]), // BRA to itself
-    ];
+        control(EXIT, [5, 1, 7, 7, 0, 0]),
+        control(BRA, [0, 0, 7, 7, 0, 0]),
+    ])
+}
+
+/// A loop that adds what it loads, for sm_80.
+fn looped() -> Vec<u8> {
+    let back = 0x0383_ffff_ffff_ffa0_0000_0947; // @P0 BRA six instructions back
+    sm_80([
+        LOAD,
+        fadd(1, 10, 10, 4, 0),
+        fadd(4, 11, 1, 5, 1 << 2),
+        fadd(6, 20, 21, 5, 0),
+        fadd(7, 6, 6, 5, 0),
+        control(back, [5, 1, 7, 7, 0, 0]),
+        control(EXIT, [5, 1, 7, 7, 0, 0]),
+        control(BRA, [0, 0, 7, 7, 0, 0]),
+    ])
+}
+
+fn sm_80(words: [u128; 8]) -> Vec<u8> {
     let mut file = build::cubin();
     let range = Cubin::parse(&file).expect("parses").code()[0].file_range.clone();
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -92,12 +114,13 @@ fn the_inputs_of_the_sessions_are_these() {
     let library = build::host(&[&fatbin]);
     Container::parse(&library).expect("a host file");
     let empty = build::elf(62, 0, 0, &[]);
-    let files: [(&str, &[u8]); 11] = [
+    let files: [(&str, &[u8]); 12] = [
         ("good.cubin", &whole),
         ("bad.cubin", &kernel(false)),
         ("moved.cubin", &reordered(true)),
         ("wrong.cubin", &reordered(false)),
         ("renamed.cubin", &renamed()),
+        ("looped.cubin", &looped()),
         ("two.fatbin", &fatbin),
         ("lib.so", &library),
         ("host.o", &empty),

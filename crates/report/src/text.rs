@@ -2,9 +2,9 @@
 //!
 //! Source: the layout of the statistics that the ptxas-scheduling document prints, and the views of llvm-mca.
 
+use crate::cause::cause;
 use crate::columns::{aligned, columns, counted, known, number};
 use anstyle::{AnsiColor, Style};
-use sassafras_analyze::critical::Cause;
 use sassafras_analyze::hiding::Hiding;
 use sassafras_analyze::kernel::Moment;
 use sassafras_analyze::scoreboards::{Pressure, UnderWay};
@@ -147,7 +147,7 @@ pub fn list(kernels: &[Kernel]) -> String {
             of(|found| found.cycles),
             of(|found| found.units.issue_utilisation),
             known(kernel.units.bottleneck),
-            kernel.bound_by.clone(),
+            kernel.bound_by.to_string(),
         ]
     });
     let head =
@@ -157,8 +157,7 @@ pub fn list(kernels: &[Kernel]) -> String {
 
 impl Parts {
     fn takes_loop(&self, found: &LoopReport) -> bool {
-        let named =
-            self.loops.iter().any(|&wanted| wanted == found.offset || wanted == u64::from(found.header));
+        let named = self.loops.iter().any(|&wanted| found.is_at(wanted));
         let blocks = self.blocks.is_empty() || found.blocks.iter().any(|block| self.blocks.contains(block));
         (self.loops.is_empty() || named) && blocks
     }
@@ -439,21 +438,7 @@ fn critical(out: &mut String, kernel: &Kernel, found: &LoopReport) {
         row.map_or_else(String::new, |row| row.text.clone())
     };
     let rows = found.critical.iter().map(|link| {
-        let cause = match &link.cause {
-            Cause::Start => "the iteration starts".to_owned(),
-            Cause::Issue { instructions } => {
-                format!("{} one after the other", counted(*instructions, "instruction"))
-            }
-            Cause::Dependence { hazard, register } => {
-                format!("{} {hazard}", register.as_deref().unwrap_or("")).trim().to_owned()
-            }
-            Cause::Stall => "the stall in front of it".to_owned(),
-            Cause::Scoreboard { board } => format!("scoreboard {board}"),
-            Cause::Beside => "work beside the warp".to_owned(),
-            Cause::Pipe { pipe } => format!("the {pipe} pipe is busy"),
-            Cause::Banks => "sources in one register bank".to_owned(),
-            Cause::Barrier => "a barrier".to_owned(),
-        };
+        let cause = cause(&link.cause);
         vec![format!("+{}", link.cycles), format!("/*{:04x}*/", link.offset), text(link.offset), cause]
     });
     out.push_str(&aligned(&["cycles", "at", "instruction", "because of"], |at| at > 0, rows.collect()));

@@ -78,6 +78,10 @@ pub struct Issue {
     pub at: u32,
     /// The cycles since the warp's last instruction, but for the one that it took.
     pub lost: Lost,
+    /// When its pipes took it up: later than it was issued where it queued.
+    pub started: u32,
+    /// When the scoreboard of its result is clear, and that of its sources; what it would be where it sets none.
+    pub done: [u32; 2],
 }
 
 /// Cycles between two instructions of a warp by what they were lost to.
@@ -202,14 +206,16 @@ impl Replay {
             };
             let step = &steps[warps[chosen].at];
             let held = shared.read(step, chosen, now, sm.bank_window);
-            if let Some(see) = &mut see {
-                let mut lost = warps[chosen].lost(steps, &shared, sm.memory_queue, now);
-                lost.banks = held;
-                see(Issue { warp: chosen, step: warps[chosen].at, at: now + held, lost });
-            }
+            let lost = see
+                .is_some()
+                .then(|| Lost { banks: held, ..warps[chosen].lost(steps, &shared, sm.memory_queue, now) });
             now += held;
+            let at = warps[chosen].at;
             let started = shared.occupy(step, now);
-            warps[chosen].go_on(step, now, started, steps.len());
+            let done = warps[chosen].go_on(step, now, started, steps.len());
+            if let (Some(see), Some(lost)) = (&mut see, lost) {
+                see(Issue { warp: chosen, step: at, at: now, lost, started, done });
+            }
             if step.meets && warps.iter().all(|warp| warp.meets) {
                 for warp in &mut warps {
                     warp.meets = false;
@@ -314,7 +320,8 @@ impl Warp {
         Lost { stall, meeting, wait, board, busy, pipe, turn: until(now), banks: 0 }
     }
 
-    fn go_on(&mut self, step: &Step, now: u32, started: u32, length: usize) {
+    /// Notes that an instruction was issued. Returns when its result is there and its sources are read.
+    fn go_on(&mut self, step: &Step, now: u32, started: u32, length: usize) -> [u32; 2] {
         let mut latencies = step.latencies;
         match step.beside {
             Beside::Copy => self.copied = self.copied.max(started + copy_latency()),
@@ -340,6 +347,7 @@ impl Warp {
         self.next = now + u32::from(step.fields.stall.max(1));
         self.meets = step.meets;
         self.at = (self.at + 1) % length;
+        latencies.map(|latency| started + latency)
     }
 }
 

@@ -9,10 +9,11 @@ use crate::reschedule::launch::LaunchArgument;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use sassafras_analyze::compare::{Comparison, compare};
+use sassafras_analyze::trace::Traced;
 use sassafras_analyze::{Kernel, Subject, analyze};
 use sassafras_machine::Arch;
 use sassafras_report::text::{Parts, View};
-use sassafras_report::{side_by_side, text};
+use sassafras_report::{page, side_by_side, text, trace};
 use sassafras_sass::program::Routine;
 use sassafras_tepid::Code;
 use serde::Serialize;
@@ -44,6 +45,12 @@ pub struct Arguments {
     /// How the kernels are launched, as for `schedule`
     #[arg(long, value_name = "block=N,blocks-per-sm=N,smem=N")]
     launch: Option<LaunchArgument>,
+    /// Write what all warps of the hottest loop do, or of those of `--loop`, as a trace for Perfetto or chrome://tracing
+    #[arg(long, value_name = "FILE", conflicts_with = "other")]
+    trace: Option<PathBuf>,
+    /// Write a page with pictures and explanations of all kernels, for a browser
+    #[arg(long, value_name = "FILE", conflicts_with = "other")]
+    report: Option<PathBuf>,
     /// Print JSON: everything, whatever is shown
     #[arg(long)]
     json: bool,
@@ -57,6 +64,8 @@ Examples:
   sassafras analyze k.cubin --launch block=256,smem=49152
   sassafras analyze libkernels.so --arch sm_90
   sassafras analyze ptxas.cubin ours.cubin
+  sassafras analyze k.cubin --report k.html
+  sassafras analyze k.cubin --kernel saxpy --trace saxpy.json
   sassafras analyze k.cubin --json";
 
 /// More kernels get a line each.
@@ -142,6 +151,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 fn one(arguments: &Arguments, name: &str, kernels: &[Kernel]) -> Result<()> {
     check(arguments, name, kernels)?;
+    if written(arguments, name, kernels)? && !arguments.json && arguments.view.is_empty() {
+        return Ok(());
+    }
     if arguments.json {
         return output::print_json(&Report { schema: 1, input: name, kernels });
     }
@@ -161,11 +173,24 @@ fn one(arguments: &Arguments, name: &str, kernels: &[Kernel]) -> Result<()> {
     out.end()
 }
 
+/// Writes the files that are asked for. Returns whether there are any: then nothing is printed beside them unless somebody wants it.
+fn written(arguments: &Arguments, name: &str, kernels: &[Kernel]) -> Result<bool> {
+    if let Some(path) = &arguments.trace {
+        if !kernels.iter().flat_map(|kernel| &kernel.loops).any(|found| found.trace.is_some()) {
+            bail!("{name}: there is no loop to trace");
+        }
+        output::write_file(path, trace::json(name, kernels).as_bytes())?;
+    }
+    if let Some(path) = &arguments.report {
+        output::write_file(path, page::html(name, kernels).as_bytes())?;
+    }
+    Ok(arguments.trace.is_some() || arguments.report.is_some())
+}
+
 /// A loop or block that is asked for has to be in one of the kernels.
 fn check(arguments: &Arguments, name: &str, kernels: &[Kernel]) -> Result<()> {
     for &wanted in &arguments.loops {
-        let found = |l: &sassafras_analyze::LoopReport| l.offset == wanted || u64::from(l.header) == wanted;
-        if !kernels.iter().flat_map(|kernel| &kernel.loops).any(found) {
+        if !kernels.iter().flat_map(|kernel| &kernel.loops).any(|found| found.is_at(wanted)) {
             bail!("{name}: no loop starts at {wanted:#x}, or with block {wanted}");
         }
     }
@@ -241,11 +266,17 @@ fn kernel(arguments: &Arguments, site: &Site<'_, '_>, arch: Arch, routine: &Rout
     let lifted = &routine.lifted;
     let listing = Listing::new(arch, routine);
     let code = Code::new(&lifted.function, &lifted.sources, arch);
+    let traced = match &arguments.trace {
+        Some(_) if arguments.loops.is_empty() => Traced::Hottest,
+        Some(_) => Traced::These(arguments.loops.clone()),
+        None => Traced::No,
+    };
     analyze(&Subject {
         name: &routine.name,
         code: &code,
         launch: arguments.launch.unwrap_or_default().launch(site.code),
         offset: &|inst| routine.offset(inst),
         text: &|inst| listing.text(inst),
+        traced: &traced,
     })
 }
