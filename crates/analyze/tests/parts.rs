@@ -125,7 +125,7 @@ fn what_bounds_code_is_named() {
         with(body, fields, |code, insts, fields| {
             let steady = Steady::new(code, insts, fields, warps, true);
             let units = Units::new(code, insts, steady.cycles);
-            found = (units.bottleneck, units.bound_by(&steady.shared()));
+            found = (units.bottleneck, units.bound_by(&steady.shared()).to_string());
         });
         found
     };

@@ -4,6 +4,7 @@
 use rayon::prelude::*;
 use sassafras_analyze::critical::Cause;
 use sassafras_analyze::steady::Cycles;
+use sassafras_analyze::trace::Traced;
 use sassafras_analyze::{Kernel, LoopReport, Subject, analyze};
 use sassafras_corpus_tests::{Item, Origin, cubins};
 use sassafras_cubin::{Cubin, Sm, Variant};
@@ -51,6 +52,7 @@ fn kernel(
         launch,
         offset: &|inst| routine.offset(inst),
         text: &text,
+        traced: &Traced::No,
     })
 }
 
