@@ -128,6 +128,9 @@ pub fn file(name: &str, bytes: &[u8], selection: &Selection, job: &Job) -> Resul
         outcomes[edit].iter_mut().for_each(|outcome| outcome.keep(&no_room.to_string()));
     }
     let outcomes = outcomes.into_iter().flatten().collect();
+    if new == bytes {
+        return Ok(Rescheduled { bytes: new, outcomes });
+    }
     let container = Container::parse(&new).with_context(|| format!("{name}, rewritten"))?;
     let compared = against::files(&original, &container).with_context(|| format!("{name}, rewritten"))?;
     if let Some(difference) = compared.differences.first() {
