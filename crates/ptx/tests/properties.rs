@@ -52,7 +52,7 @@ fn lines(rng: &mut Rng) -> String {
                 writeln!(out, "  // about {inst}").expect("room");
             }
             write!(out, "\tadd.s32 %r{}, %r{}, {inst};", rng.below(9), rng.below(9)).expect("room");
-            out.push_str(*rng.pick::<&str>(&["\n", " // behind\n", "  \n", "\r\n"]));
+            out.push_str(rng.pick::<&str>(&["\n", " // behind\n", "  \n", "\r\n"]));
         }
         writeln!(out, "\tbra L{block};\nL{block}:").expect("room");
     }

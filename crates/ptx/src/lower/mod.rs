@@ -20,7 +20,7 @@ mod registers;
 
 pub use number::parse_number;
 
-use crate::syntax::{AtomKind, Function, InstId, Kind, Module};
+use crate::syntax::{AtomKind, Function, InstId, Kind, Module, RegId};
 use crate::table::{Modifiers, Row, Table};
 use labels::Labels;
 use registers::Registers;
@@ -79,6 +79,7 @@ pub fn lower(module: &Module, function: &Function) -> Result<Lowered, LowerError
             Kind::Entry => function.params.iter().map(|param| module.text(param.name)).collect(),
             Kind::Func => FxHashSet::default(),
         },
+        returns: function.returns.iter().filter_map(|value| value.register).collect(),
         rows: FxHashMap::default(),
         defs: Vec::new(),
         uses: Vec::new(),
@@ -103,6 +104,8 @@ struct Lowering<'a> {
     registers: Registers<'a>,
     labels: Labels<'a>,
     kernel_params: FxHashSet<&'a str>,
+    /// Registers that the function returns its values in.
+    returns: Vec<RegId>,
     rows: FxHashMap<&'a str, Option<(&'static Row, Modifiers)>>,
     defs: Vec<Operand>,
     uses: Vec<Operand>,
@@ -121,7 +124,12 @@ impl<'a> Lowering<'a> {
             }
         }
         if needs_end {
-            let spec = InstSpec { opcode: "ret", effects: Some(Effects::RET), ..InstSpec::default() };
+            self.uses.clear();
+            if self.returned().is_err() {
+                return Err(LowerError::TooManyRegisters(self.name.to_owned()));
+            }
+            let (uses, effects) = (self.uses.as_slice(), Some(Effects::RET));
+            let spec = InstSpec { opcode: "ret", uses, effects, ..InstSpec::default() };
             self.ir.push(Block::from_u32(self.blocks), &spec);
         }
         self.add_inputs();
@@ -183,6 +191,15 @@ impl<'a> Lowering<'a> {
         let (defs, uses) = (&self.defs, &self.uses);
         let spec = InstSpec { opcode, guard, defs, uses, effects: Some(effects), payload: Payload::None };
         self.ir.push(block, &spec);
+        Ok(())
+    }
+
+    /// Reads the registers that the function returns.
+    fn returned(&mut self) -> Result<(), NoLane> {
+        for &register in &self.returns {
+            let span = self.registers.span(self.module, register, 0, None)?;
+            self.uses.extend(span.map(Operand::Reg));
+        }
         Ok(())
     }
 

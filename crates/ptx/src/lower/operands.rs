@@ -46,6 +46,9 @@ impl Lowering<'_> {
         for implicit in &row.implicit {
             self.implicit(*implicit, modifiers);
         }
+        if effects.contains(Effects::RET) {
+            self.returned()?;
+        }
         let too_many = self.defs.len().max(self.uses.len()) > MAX_OPERANDS;
         Ok(if too_many || self.writes_twice() { None } else { Some(effects) })
     }
@@ -163,7 +166,7 @@ impl Lowering<'_> {
         }
         if !known {
             mem.width = None;
-            if let None = self.reads(atoms)? {
+            if self.reads(atoms)?.is_none() {
                 return Ok(None);
             }
         }

@@ -1,6 +1,6 @@
 //! The statements between a function's braces.
 
-use super::{Parser, Result};
+use super::{Parser, Result, vector_elements};
 use crate::lexer::Token;
 use crate::syntax::{Body, InstId, Label, TargetList};
 use crate::text::Span;
@@ -123,18 +123,14 @@ impl<'a> Parser<'a> {
         let mut elements = 1;
         let mut ty = None;
         while self.peek() == Token::Dot {
-            match self.text() {
-                ".v2" => elements = 2,
-                ".v4" => elements = 4,
-                ".v8" => elements = 8,
+            match (self.text(), vector_elements(self.text())) {
+                (_, Some(number)) => elements = number,
                 // A number follows, which says nothing here.
-                ".align" => {}
+                (".align", _) => {}
                 _ => ty = Some(self.span()),
             }
             self.at += 1;
-            if self.last_text() == ".align" {
-                self.accept(Token::Number);
-            }
+            self.accept(Token::Number);
         }
         let Some(ty) = ty else { return self.expected("the type of the registers") };
         loop {
@@ -154,9 +150,5 @@ impl<'a> Parser<'a> {
             }
         }
         self.expect(Token::Semicolon, "`;`").map(drop)
-    }
-
-    fn last_text(&self) -> &'a str {
-        self.slice(self.last_span())
     }
 }

@@ -1,6 +1,6 @@
 //! Functions up to their bodies.
 
-use super::{Parser, Result};
+use super::{Parser, Result, vector_elements};
 use crate::lexer::Token;
 use crate::syntax::{Directive, Function, Kind, Param};
 use crate::text::Span;
@@ -55,23 +55,26 @@ impl Parser<'_> {
     fn params(&mut self) -> Result<Vec<Param>> {
         let open = self.expect(Token::OpenParen, "`(`")?;
         let mut params = Vec::new();
-        let (mut name, mut ty, mut is_register) = (None, None, false);
+        let (mut name, mut ty, mut elements, mut is_register) = (None, None, 1, false);
         loop {
             let token = self.peek();
             let span = self.span();
             self.at += 1;
             match token {
                 Token::Dot if self.slice(span) == ".reg" => is_register = true,
-                Token::Dot if is_register => ty = Some(span),
+                Token::Dot if is_register => match vector_elements(self.slice(span)) {
+                    Some(number) => elements = number,
+                    None => ty = Some(span),
+                },
                 Token::Word => name = Some(span),
                 Token::OpenBracket => drop(self.skip_bracket(span)?),
                 Token::Comma | Token::CloseParen => {
                     if let Some(name) = name.take() {
                         let ty = ty.take().filter(|_| is_register);
-                        let register = ty.map(|ty| self.declare(name, None, ty, 1)).transpose()?;
+                        let register = ty.map(|ty| self.declare(name, None, ty, elements)).transpose()?;
                         params.push(Param { name, register });
                     }
-                    is_register = false;
+                    (elements, is_register) = (1, false);
                     if token == Token::CloseParen {
                         return Ok(params);
                     }

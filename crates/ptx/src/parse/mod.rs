@@ -52,6 +52,16 @@ impl Module {
     }
 }
 
+/// How many elements `.v2` and its like say.
+fn vector_elements(directive: &str) -> Option<u8> {
+    match directive {
+        ".v2" => Some(2),
+        ".v4" => Some(4),
+        ".v8" => Some(8),
+        _ => None,
+    }
+}
+
 struct Parser<'a> {
     source: &'a str,
     tokens: Vec<(Token, Span)>,
