@@ -123,6 +123,11 @@ impl Table {
 }
 
 impl Row {
+    /// What it does besides reading and writing operands.
+    pub fn effects(&self) -> Effects {
+        self.effects
+    }
+
     /// The role of each operand; `None` when they are not of the row's shape.
     pub fn roles(&self, operands: &[Operand]) -> Option<Vec<&Role>> {
         let mut roles = Vec::with_capacity(operands.len());
