@@ -10,7 +10,7 @@
 //!
 //! A [`Module`] keeps its source and knows where everything in it stands; whitespace, comments and directives that nobody knows
 //! survive because nothing is ever written anew. [`Module::reorder`] gives a block another order and [`Module::print`] moves the text
-//! of its instructions ([`print`] says what goes with an instruction, and what becomes of `.loc`).
+//! of its instructions ([`mod@print`] says what goes with an instruction, and what becomes of `.loc`).
 //!
 //! Blocks begin at labels that instructions name and end behind branches, exits and returns; a brace, a declaration or any directive but
 //! `.loc` ends one too, so that no instruction leaves its scope or passes what it was written behind.

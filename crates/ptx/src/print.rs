@@ -10,7 +10,7 @@
 //!   the block's start.
 //! * **A label that no instruction names** (debug information does) keeps its place: the third instruction's stays before the third.
 //!
-//! Orders are not checked against dependences here; [`crate::lower`] gives what such a check needs.
+//! Orders are not checked against dependences here; [`crate::lower()`] gives what such a check needs.
 
 use crate::syntax::{BlockId, InstId, Module, Piece, PieceKind};
 use crate::text::Span;
