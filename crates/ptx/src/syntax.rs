@@ -398,4 +398,9 @@ impl Instruction {
     pub fn opcode(&self) -> Span {
         self.opcode
     }
+
+    /// The `.loc` in force where it stands in the source, with the rest of its line.
+    pub fn loc(&self) -> Option<Span> {
+        self.loc
+    }
 }

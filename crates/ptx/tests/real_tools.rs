@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
-use support::shuffle;
+use support::{read_again, shuffle};
 
 /// A module and where it is from.
 struct Item {
@@ -195,6 +195,7 @@ fn ptxas_takes_shuffled_blocks() {
             let arch = module.target().expect("a target").to_owned();
             let originals: Vec<_> = module.blocks().map(|block| (block, module.order(block))).collect();
             let moved = shuffle(&mut module, &mut Rng::new(number as u64));
+            read_again(&module);
             let name = format!("{number}");
             // Unoptimized: what is tried is that the text is legal.
             assemble(scratch.path(), &name, &arch, &module.print(), "-O0");

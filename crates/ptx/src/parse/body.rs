@@ -53,7 +53,7 @@ impl<'a> Parser<'a> {
                 Token::Word | Token::At => items.push(Item::Inst(self.instruction()?)),
                 Token::Dot if self.text() == ".loc" => {
                     self.at += 1;
-                    self.skip_loc();
+                    self.skip_loc()?;
                     items.push(Item::Loc(start.to(self.last_span())));
                 }
                 Token::Dot => {
@@ -79,6 +79,9 @@ impl<'a> Parser<'a> {
         self.at += 2;
         let span = name.to(self.last_span());
         let scope = self.scopes.innermost();
+        if text.contains('.') {
+            return self.error(name, "a label has no dot");
+        }
         if !names.insert((scope.0, text)) {
             return self.error(name, format!("a second label called `{text}` in one scope"));
         }

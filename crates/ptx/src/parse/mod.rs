@@ -192,19 +192,35 @@ impl<'a> Parser<'a> {
         self.source[self.last_span().end()..self.span().start()].contains('\n')
     }
 
-    /// `.loc file line column {, function_name label {+ offset}, inlined_at file line column}`, the name already taken.
-    fn skip_loc(&mut self) {
-        while self.accept(Token::Number).is_some() {}
-        while self.peek() == Token::Comma {
-            self.at += 1;
-            if self.accept(Token::Word).is_some() && self.peek() != Token::Comma {
-                self.accept(Token::Word);
+    /// `.loc file line column {, function_name label {+ offset}} {, inlined_at file line column}`, the name already taken.
+    ///
+    /// Strict, because it is written in front of other instructions than it was read before: it must not take their words.
+    fn skip_loc(&mut self) -> Result<()> {
+        self.place()?;
+        while self.accept(Token::Comma).is_some() {
+            match (self.peek(), self.text()) {
+                (Token::Word, "function_name") => {
+                    self.at += 1;
+                    self.expect(Token::Word, "a label")?;
+                    if self.accept(Token::Plus).is_some() {
+                        self.expect(Token::Number, "an offset")?;
+                    }
+                }
+                (Token::Word, "inlined_at") => {
+                    self.at += 1;
+                    self.place()?;
+                }
+                _ => return self.expected("`function_name` or `inlined_at`"),
             }
-            if self.accept(Token::Plus).is_some() {
-                self.accept(Token::Number);
-            }
-            while self.accept(Token::Number).is_some() {}
         }
+        Ok(())
+    }
+
+    fn place(&mut self) -> Result<()> {
+        for what in ["the number of a file", "a line", "a column"] {
+            self.expect(Token::Number, what)?;
+        }
+        Ok(())
     }
 
     /// `.file index "name" {, timestamp, size}`, the name already taken.

@@ -35,8 +35,7 @@ impl Parser<'_> {
             }
             ".loc" => {
                 self.at += 1;
-                self.skip_loc();
-                Ok(())
+                self.skip_loc()
             }
             ".section" => {
                 self.at += 1;

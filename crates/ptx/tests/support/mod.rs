@@ -1,4 +1,6 @@
-//! Random orders that keep all dependences.
+//! Random orders that keep all dependences, and what must survive any order.
+
+#![allow(dead_code, reason = "every test file uses its own part")]
 
 use sassafras_deps::latency::UnitLatency;
 use sassafras_deps::{BuildOptions, Node, build};
@@ -38,4 +40,27 @@ pub fn shuffle(module: &mut Module, rng: &mut Rng) -> usize {
         module.reorder(block, &order).expect("an order of the block");
     }
     moved
+}
+
+/// Reads what a module prints and checks that it has the same instructions in the order of its blocks, each with the `.loc` it had.
+pub fn read_again(module: &Module) -> Module {
+    let printed = module.print();
+    let again = match Module::parse(&printed) {
+        Ok(again) => again,
+        Err(error) => {
+            let (message, source) = (error.render("printed", &printed, false), module.source());
+            panic!("moved text does not parse:\n{message}\nread:\n{source}\nprinted:\n{printed}")
+        }
+    };
+    let old = module.blocks().flat_map(|block| module.order(block));
+    let new = again.functions().iter().flat_map(|function| function.insts());
+    assert_eq!(again.inst_count(), module.inst_count());
+    for (old, new) in old.zip(new) {
+        let (old, new) = (module.inst(old), again.inst(new));
+        assert_eq!(module.text(old.span()), again.text(new.span()));
+        if let Some(loc) = old.loc() {
+            assert_eq!(Some(module.text(loc).trim()), new.loc().map(|loc| again.text(loc).trim()));
+        }
+    }
+    again
 }
