@@ -240,6 +240,8 @@ pub(crate) struct Label {
     pub scope: ScopeId,
     /// The first instruction behind it, which may be the one behind the function's last.
     pub inst: u32,
+    /// Whether an instruction or a list of targets uses its name.
+    pub named: bool,
 }
 
 /// `name: .branchtargets L1, L2;`

@@ -2,7 +2,7 @@
 
 use crate::syntax::{Body, Module, ScopeId};
 use crate::text::Span;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use sassafras_ir::Block;
 
 /// The labels of a function.
@@ -10,11 +10,10 @@ pub(super) struct Labels<'a> {
     /// The instruction behind each label.
     insts: FxHashMap<(ScopeId, &'a str), u32>,
     lists: FxHashMap<(ScopeId, &'a str), &'a [Span]>,
-    /// The first label in front of an instruction.
+    /// The first label in front of an instruction, of those that code names.
     names: FxHashMap<u32, &'a str>,
-    /// Instructions in front of which stands a label.
+    /// The block that begins with an instruction.
     blocks: FxHashMap<u32, Block>,
-    labelled: FxHashSet<u32>,
 }
 
 impl<'a> Labels<'a> {
@@ -23,13 +22,12 @@ impl<'a> Labels<'a> {
         let labels = &module.labels[range(&body.labels)];
         let lists = &module.target_lists[range(&body.target_lists)];
         let mut names = FxHashMap::default();
-        for label in labels {
+        for label in labels.iter().filter(|label| label.named) {
             names.entry(label.inst).or_insert(module.text(label.name));
         }
         Labels {
             insts: labels.iter().map(|l| ((l.scope, module.text(l.name)), l.inst)).collect(),
             lists: lists.iter().map(|l| ((l.scope, module.text(l.name)), l.targets.as_slice())).collect(),
-            labelled: names.keys().copied().collect(),
             names,
             blocks: FxHashMap::default(),
         }
@@ -40,14 +38,9 @@ impl<'a> Labels<'a> {
         self.blocks.insert(inst, block);
     }
 
-    /// The first label in front of an instruction.
+    /// The first label in front of an instruction that code names.
     pub fn name_of(&self, inst: u32) -> Option<&'a str> {
         self.names.get(&inst).copied()
-    }
-
-    /// Whether a label stands in front of an instruction.
-    pub fn is_named(&self, inst: u32) -> bool {
-        self.labelled.contains(&inst)
     }
 
     /// The block behind a label.

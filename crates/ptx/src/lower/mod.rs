@@ -157,7 +157,7 @@ impl<'a> Lowering<'a> {
             let effects = Table::get().row(module.text(data.opcode)).map(|row| row.effects);
             data.guard.is_none() && effects.is_some_and(|e| e.intersects(Effects::TERMINATOR))
         });
-        let needs_end = !leaves || self.labels.name_of(end).is_some_and(|_| self.labels.is_named(end));
+        let needs_end = !leaves || self.labels.name_of(end).is_some();
         if needs_end {
             let block = self.ir.add_block("end.");
             self.labels.starts(end, block);

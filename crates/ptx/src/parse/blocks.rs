@@ -17,6 +17,9 @@ impl<'a> Parser<'a> {
     /// Makes the blocks of the function whose statements these are.
     pub(super) fn form_blocks(&mut self, items: &[Item], first_label: usize, first_list: usize) {
         let targets = self.named_labels(items, first_label, first_list);
+        for label in &mut self.module.labels[first_label..] {
+            label.named = targets.contains(&self.source[label.name.range()]);
+        }
         let mut at = 0;
         let mut pending: Vec<Piece> = Vec::new();
         let mut open = false;

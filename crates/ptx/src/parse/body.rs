@@ -97,7 +97,7 @@ impl<'a> Parser<'a> {
             self.module.target_lists.push(TargetList { name, scope, targets });
         } else {
             let inst = self.module.insts.len() as u32;
-            self.module.labels.push(Label { name, scope, inst });
+            self.module.labels.push(Label { name, scope, inst, named: false });
         }
         Ok(Item::Label { name, span })
     }
