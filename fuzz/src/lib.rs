@@ -9,6 +9,7 @@ mod control;
 mod cubin;
 mod dep_graph;
 mod knobs;
+mod ptx;
 mod sass_decode;
 pub mod seeds;
 mod text_ir;
@@ -18,6 +19,7 @@ pub use control::control;
 pub use cubin::cubin;
 pub use dep_graph::dep_graph;
 pub use knobs::knobs;
+pub use ptx::ptx;
 pub use sass_decode::sass_decode;
 pub use text_ir::text_ir;
 
@@ -31,7 +33,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     Target { name: "text_ir", run: text_ir },
     Target { name: "knobs", run: knobs },
     Target { name: "hwprofile", run: hwprofile },
@@ -40,6 +42,7 @@ pub const TARGETS: [Target; 8] = [
     Target { name: "cubin", run: cubin },
     Target { name: "container", run: container },
     Target { name: "sass_decode", run: sass_decode },
+    Target { name: "ptx", run: ptx },
 ];
 
 /// Hardware profiles: what decodes has exactly one encoding and prints.

@@ -19,13 +19,14 @@ pub fn seeds(target: &str) -> io::Result<Vec<Vec<u8>>> {
     let mut all = files(&here.join("seeds").join(target), "")?;
     match target {
         "text_ir" => {
-            all.extend(file_tests(here, "ir")?);
+            all.extend(file_tests(here, "ir", ".sir")?);
             all.extend((0..24).map(|seed| random_text(seed, 4, 8)));
         }
         "dep_graph" => {
-            all.extend(file_tests(here, "deps")?);
+            all.extend(file_tests(here, "deps", ".sir")?);
             all.extend((0..24).map(|seed| random_text(seed, 1, 20)));
         }
+        "ptx" => all.extend(file_tests(here, "ptx", ".ptx")?),
         "hwprofile" => all.extend(profiles()),
         "control" => all.extend(instructions()),
         "cubin" => all.push(build::cubin()),
@@ -35,8 +36,8 @@ pub fn seeds(target: &str) -> io::Result<Vec<Vec<u8>>> {
     Ok(all)
 }
 
-fn file_tests(here: &Path, name: &str) -> io::Result<Vec<Vec<u8>>> {
-    files(&here.join("../crates").join(name).join("tests/filetests"), ".sir")
+fn file_tests(here: &Path, name: &str, suffix: &str) -> io::Result<Vec<Vec<u8>>> {
+    files(&here.join("../crates").join(name).join("tests/filetests"), suffix)
 }
 
 /// The files of a folder whose name ends in `suffix`, in the order of their names; none where there is no folder.

@@ -61,6 +61,11 @@ fn sass_decode() {
     smoke("sass_decode");
 }
 
+#[test]
+fn ptx() {
+    smoke("ptx");
+}
+
 /// A seed with a few edits, or noise.
 fn input(u: &mut Unstructured<'_>, seeds: &[Vec<u8>]) -> Result<Vec<u8>> {
     if u.ratio(1, 8)? {

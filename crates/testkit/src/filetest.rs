@@ -19,7 +19,7 @@ use std::process::ExitCode;
 const EXPECT: &str = "// expect:";
 const DIRECTIVE: &str = "// test:";
 
-/// Runs every `.sir` file of a folder as one test. `run` gets the directive and the whole text and returns what is to be
+/// Runs every `.sir` and `.ptx` file of a folder as one test. `run` gets the directive and the whole text and returns what is to be
 /// compared.
 pub fn main(folder: &Path, run: fn(&str, &str) -> Result<String>) -> ExitCode {
     let arguments = Arguments::from_args();
@@ -27,7 +27,7 @@ pub fn main(folder: &Path, run: fn(&str, &str) -> Result<String>) -> ExitCode {
         Ok(entries) => entries.filter_map(|e| Some(e.ok()?.path())).collect(),
         Err(_) => Vec::new(),
     };
-    files.retain(|path| path.extension().is_some_and(|e| e == "sir"));
+    files.retain(|path| path.extension().is_some_and(|e| e == "sir" || e == "ptx"));
     files.sort();
     assert!(!files.is_empty(), "no file tests in {}", folder.display());
     let trials = files
