@@ -16,7 +16,7 @@
 //! `.loc` ends one too, so that no instruction leaves its scope or passes what it was written behind.
 //!
 //! [`lower()`] gives the dependences: what an instruction reads, writes and orders is said by tables ([`table`]), not by code. What
-//! the tables do not know is opaque: nothing moves across it.
+//! the tables do not know is opaque: nothing moves across it. [`contraction`] names products whose order decides what ptxas rounds.
 //!
 //! ```
 //! use sassafras_ptx::{Module, lower};
@@ -38,6 +38,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod contraction;
 mod error;
 mod lexer;
 pub mod lower;

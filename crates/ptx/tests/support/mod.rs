@@ -4,7 +4,7 @@
 
 use sassafras_deps::latency::UnitLatency;
 use sassafras_deps::{BuildOptions, Node, build};
-use sassafras_ptx::{InstId, Module, lower};
+use sassafras_ptx::{InstId, Module, contraction, lower};
 use sassafras_testkit::rng::Rng;
 
 /// Gives every block a random order that keeps its dependences; returns how many instructions stand elsewhere.
@@ -15,6 +15,9 @@ pub fn shuffle(module: &mut Module, rng: &mut Rng) -> usize {
         for (block, ir_block) in function.blocks().zip(lowered.function.blocks()) {
             let insts = lowered.function.block_insts(ir_block);
             let graph = build(&lowered.function, insts, &UnitLatency, BuildOptions::default());
+            let kept = contraction::pairs(&lowered.function, ir_block);
+            let kept: Vec<(Node, Node)> = kept.into_iter().map(|(a, b)| (Node(a), Node(b))).collect();
+            let graph = graph.with_orders(&kept).expect("orders as they came");
             let nodes = || (0..graph.node_count() as u32).map(Node);
             let mut waits: Vec<usize> = nodes().map(|node| graph.preds(node).len()).collect();
             let mut ready: Vec<Node> = nodes().filter(|&node| waits[node.index()] == 0).collect();
