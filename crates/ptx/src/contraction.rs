@@ -1,12 +1,13 @@
-//! Goal: the order of products that decides which of them ptxas fuses into a sum.
+//! Goal: code in an order that lets ptxas round as it did before.
 //!
 //! A `mul` and an `add` or `sub` without a rounding modifier may become one multiply-add. Where both terms of a sum are such products, only
-//! one of them can be fused, and which one depends on their order: another order gives other bits. Whoever keeps these pairs in order keeps
-//! the results.
+//! one of them can be fused, and which one depends on the order in which the two come about: another order gives other bits. Whoever keeps
+//! these products, and everything of the block that they are made of, in order among themselves keeps the results.
 //!
-//! Cost: linear. Source: measured on an H200 with ptxas 13.4: four random orders of a Black-Scholes kernel gave other bits, and the same
-//! as the original with `-fmad=false`.
+//! Cost: linear. Source: measured on an H200 with ptxas 13.4. Random orders of a Black-Scholes kernel gave other bits, and those of the original with
+//! `-fmad=false`; keeping only the two products in order was not enough.
 
+use fixedbitset::FixedBitSet;
 use rustc_hash::FxHashMap;
 use sassafras_ir::{Block, Function, Inst, Lane, Operand};
 
@@ -15,30 +16,43 @@ const TYPES: [&str; 6] = ["f32", "f64", "f16", "f16x2", "bf16", "bf16x2"];
 /// Modifiers that say how to round, which rules fusing out.
 const ROUNDING: [&str; 4] = ["rn", "rz", "rm", "rp"];
 
-/// The products of a block that have to stay in order, as positions in the block.
-pub fn pairs(f: &Function, block: Block) -> Vec<(u32, u32)> {
-    // By lane: where the product stands that was written to it last.
+/// The instructions of a block that have to stay in order among themselves, as positions in the block.
+pub fn kept(f: &Function, block: Block) -> Vec<u32> {
+    let insts = f.block_insts(block);
+    // By lane: where it was written last, and where a product stands that was.
+    let mut writers: FxHashMap<Lane, u32> = FxHashMap::default();
     let mut products: FxHashMap<Lane, u32> = FxHashMap::default();
-    let mut found = Vec::new();
-    for (place, &inst) in (0u32..).zip(f.block_insts(block)) {
+    let mut sources: Vec<Vec<u32>> = Vec::with_capacity(insts.len());
+    let mut marked = FixedBitSet::with_capacity(insts.len());
+    for (place, &inst) in (0u32..).zip(insts) {
         let kind = kind(f, inst);
         if kind == Some(Kind::Sum) {
             let mut terms: Vec<u32> =
                 lanes(f.uses(inst)).filter_map(|lane| products.get(&lane).copied()).collect();
             terms.sort_unstable();
             terms.dedup();
-            found.extend(terms.windows(2).map(|pair| (pair[0], pair[1])));
+            if terms.len() > 1 {
+                terms.into_iter().for_each(|term| marked.insert(term as usize));
+            }
         }
+        let mut read = Vec::new();
+        f.for_each_read(inst, |lane| read.extend(writers.get(&lane.lane)));
+        sources.push(read);
         f.for_each_write(inst, |write| {
             products.remove(&write.lane);
+            writers.insert(write.lane, place);
         });
         if kind == Some(Kind::Product) {
             products.extend(lanes(f.defs(inst)).map(|lane| (lane, place)));
         }
     }
-    found.sort_unstable();
-    found.dedup();
-    found
+    // What a marked instruction is made of stands before it: once backwards finds all.
+    for place in (0..insts.len()).rev().filter(|&place| !sources[place].is_empty()) {
+        if marked.contains(place) {
+            sources[place].iter().for_each(|&source| marked.insert(source as usize));
+        }
+    }
+    marked.ones().map(|place| place as u32).collect()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,23 +86,30 @@ fn lanes(operands: &[Operand]) -> impl Iterator<Item = Lane> {
 mod tests {
     use crate::{Module, lower};
 
-    /// The pairs of a body with these registers.
-    fn pairs(body: &str) -> Vec<(u32, u32)> {
+    /// What is kept in order of a body with these registers.
+    fn kept(body: &str) -> Vec<u32> {
         let text = format!(
-            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{{\n.reg .f32 %f<9>;\n.reg .f64 %d<9>;\n{body}\nret;\n}}\n"
+            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{{\n.reg .f32 %f<12>;\n.reg .f64 %d<9>;\n{body}\nret;\n}}\n"
         );
         let module = Module::parse(&text).expect("parses");
         let lowered = lower(&module, &module.functions()[0]).expect("lowers");
         let block = lowered.function.blocks().next().expect("a block");
-        super::pairs(&lowered.function, block)
+        super::kept(&lowered.function, block)
     }
 
     #[test]
     fn two_products_of_a_sum_stay_in_order() {
         let two = "mul.f32 %f1, %f2, %f3;\nmul.ftz.f32 %f4, %f5, %f6;\nsub.f32 %f7, %f4, %f1;";
-        assert_eq!(pairs(two), [(0, 1)]);
+        assert_eq!(kept(two), [0, 1]);
         let wide = "mul.f64 %d1, %d2, %d3;\nmul.f64 %d4, %d5, %d6;\nadd.f64 %d7, %d4, %d1;";
-        assert_eq!(pairs(wide), [(0, 1)]);
+        assert_eq!(kept(wide), [0, 1]);
+    }
+
+    #[test]
+    fn what_they_are_made_of_does_too() {
+        let body = "ex2.approx.f32 %f2, %f3;\nneg.f32 %f9, %f3;\nmul.f32 %f1, %f2, %f3;\nabs.f32 %f5, %f6;\n\
+                    mul.f32 %f4, %f5, %f6;\nsub.f32 %f7, %f4, %f1;\nadd.f32 %f8, %f9, %f7;";
+        assert_eq!(kept(body), [0, 2, 3, 4]);
     }
 
     #[test]
@@ -100,7 +121,7 @@ mod tests {
             "mul.f32 %f1, %f2, %f3;\nadd.f32 %f7, %f1, %f1;",
             "mul.f32 %f1, %f2, %f3;\nmul.f32 %f4, %f5, %f6;\nmul.f32 %f7, %f4, %f1;",
         ] {
-            assert_eq!(pairs(body), [], "{body}");
+            assert_eq!(kept(body), [0u32; 0], "{body}");
         }
     }
 }

@@ -16,7 +16,8 @@
 //! `.loc` ends one too, so that no instruction leaves its scope or passes what it was written behind.
 //!
 //! [`lower()`] gives the dependences: what an instruction reads, writes and orders is said by tables ([`table`]), not by code. What
-//! the tables do not know is opaque: nothing moves across it. [`contraction`] names products whose order decides what ptxas rounds.
+//! the tables do not know is opaque: nothing moves across it. [`contraction`] names what has to stay in order so that
+//! ptxas rounds as it did.
 //!
 //! ```
 //! use sassafras_ptx::{Module, lower};

@@ -15,8 +15,9 @@ pub fn shuffle(module: &mut Module, rng: &mut Rng) -> usize {
         for (block, ir_block) in function.blocks().zip(lowered.function.blocks()) {
             let insts = lowered.function.block_insts(ir_block);
             let graph = build(&lowered.function, insts, &UnitLatency, BuildOptions::default());
-            let kept = contraction::pairs(&lowered.function, ir_block);
-            let kept: Vec<(Node, Node)> = kept.into_iter().map(|(a, b)| (Node(a), Node(b))).collect();
+            let kept = contraction::kept(&lowered.function, ir_block);
+            let kept: Vec<(Node, Node)> =
+                kept.windows(2).map(|pair| (Node(pair[0]), Node(pair[1]))).collect();
             let graph = graph.with_orders(&kept).expect("orders as they came");
             let nodes = || (0..graph.node_count() as u32).map(Node);
             let mut waits: Vec<usize> = nodes().map(|node| graph.preds(node).len()).collect();
