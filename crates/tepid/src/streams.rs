@@ -73,6 +73,11 @@ impl Streams {
         self.closed.contains(block.as_u32() as usize)
     }
 
+    /// Whether there are closed loops at all.
+    pub fn any_closed(&self) -> bool {
+        !self.closed.is_clear()
+    }
+
     /// Whether there are streams at all.
     pub fn any(&self) -> bool {
         !self.streams.is_clear()

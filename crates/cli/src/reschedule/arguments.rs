@@ -54,7 +54,7 @@ pub struct JobArguments {
 /// How long to look for orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Effort {
-    /// The best of several policies; nothing is searched, and registers stay
+    /// The best of several policies; nothing is searched, and registers stay; closed loops get new control fields at least
     Quick,
     /// Hot loops are searched, and get other registers where they are closed
     Standard,
