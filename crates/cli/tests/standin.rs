@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
@@ -348,15 +348,43 @@ fn a_file_that_cannot_be_replaced_stays() {
     let said = untouched(&scene, &mut scene.standin(&["-o", "k.cubin"]), "k.cubin", &original());
     assert!(said.is_some_and(|said| said.contains("untouched: the file has other names")));
     assert!(scene.read("other") == original());
-    // A folder in which nothing new may be, for everybody but root.
+}
+
+/// Nobody's number.
+const NOBODY: u32 = 65534;
+
+#[test]
+fn a_folder_that_may_not_be_written_stays_as_ptxas_left_it() {
+    let scene = Scene::new();
     let folder = scene.path("closed");
+    let mode = |path: &Path, mode: u32| {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("set");
+    };
     std::fs::create_dir(&folder).expect("made");
     std::fs::write(folder.join("k.cubin"), "old").expect("written");
-    std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o555)).expect("set");
-    if std::fs::write(folder.join("new"), "").is_err() {
-        let said =
-            untouched(&scene, &mut scene.standin(&["-o", "closed/k.cubin"]), "closed/k.cubin", &original());
-        assert!(said.is_some_and(|said| said.contains("untouched: ")));
-    }
-    std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).expect("set");
+    mode(&folder, 0o555);
+    // Root may write anywhere: then somebody else is asked to, with copies of all that is needed.
+    let mut command = if std::fs::write(folder.join("new"), "").is_err() {
+        scene.standin(&["-o", "closed/k.cubin"])
+    } else {
+        std::fs::remove_file(folder.join("new")).expect("there");
+        let (program, cubin) = (scene.path("sassafras"), scene.path("good.cubin"));
+        std::fs::copy(SASSAFRAS, &program).expect("copied");
+        std::fs::copy(input("good.cubin"), &cubin).expect("copied");
+        mode(&program, 0o755);
+        mode(&cubin, 0o644);
+        mode(scene.folder.path(), 0o755);
+        std::os::unix::fs::chown(folder.join("k.cubin"), Some(NOBODY), None).expect("root may");
+        let mut command = scene.call(program);
+        command.args(["ptxas", "--", "-o", "closed/k.cubin"]).env("CUBIN", cubin).uid(NOBODY);
+        command
+    };
+    let said = untouched(&scene, &mut command, "closed/k.cubin", &original());
+    assert!(said.as_ref().is_some_and(|said| said.contains("untouched: ")), "{said:?}");
+    let names: Vec<_> = std::fs::read_dir(&folder)
+        .expect("a folder")
+        .map(|file| file.expect("readable").file_name())
+        .collect();
+    assert_eq!(names, ["k.cubin"], "nothing is left behind");
+    mode(&folder, 0o755);
 }
