@@ -1,8 +1,8 @@
 //! Tokens of PTX. Whitespace and comments are no tokens; they are what lies between two of them.
 
-use crate::error::ParseError;
 use crate::text::Span;
 use logos::Logos;
+use sassafras_ir::text::ParseError;
 
 /// One token.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]

@@ -40,7 +40,6 @@
 //! ```
 
 pub mod contraction;
-mod error;
 mod lexer;
 pub mod lower;
 mod parse;
@@ -49,7 +48,7 @@ pub mod syntax;
 pub mod table;
 mod text;
 
-pub use error::ParseError;
 pub use lower::{LowerError, Lowered, lower};
+pub use sassafras_ir::text::ParseError;
 pub use syntax::{BlockId, InstId, Module};
 pub use text::Span;

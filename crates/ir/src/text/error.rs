@@ -19,7 +19,8 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    pub(super) fn new(source: &str, span: Range<usize>, message: impl Into<String>) -> ParseError {
+    /// An error at these bytes of a text; other languages than this one have it, too.
+    pub fn new(source: &str, span: Range<usize>, message: impl Into<String>) -> ParseError {
         let before = &source[..span.start.min(source.len())];
         let line_start = before.rfind('\n').map_or(0, |i| i + 1);
         ParseError {

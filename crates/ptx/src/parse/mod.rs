@@ -11,11 +11,11 @@ mod instruction;
 mod module;
 mod scopes;
 
-use crate::error::ParseError;
 use crate::lexer::{Token, lex};
 use crate::syntax::{Header, Module};
 use crate::text::Span;
 use rustc_hash::FxHashMap;
+use sassafras_ir::text::ParseError;
 use scopes::Scopes;
 
 /// How many brackets may be open inside one statement.
