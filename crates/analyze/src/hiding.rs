@@ -9,7 +9,7 @@
 
 use crate::rounded;
 use sassafras_ir::{Inst, Space};
-use sassafras_machine::Category;
+use sassafras_machine::{Category, hiding_categories};
 use sassafras_tepid::code::{Touch, index};
 use sassafras_tepid::{Code, Fields};
 use serde::Serialize;
@@ -31,15 +31,18 @@ pub struct Hiding {
     pub whole: u32,
 }
 
-/// The documented names, in their order.
-const NAMES: [&str; 4] = ["LDS", "LDG", "Xu64", "Antidep"];
+/// The documented categories, by their places in `machine/data/hiding_categories.csv`.
+const LDS: usize = 0;
+const LDG: usize = 1;
+const XU64: usize = 2;
+const ANTIDEP: usize = 3;
 
 /// The statistics of a way through code; a loop starts again at its end.
 pub fn hiding(code: &Code<'_>, insts: &[Inst], fields: &[Fields], repeats: bool) -> Vec<Hiding> {
     let mut found: [Vec<(u32, u32)>; 4] = Default::default();
     let stalls: Vec<u32> = insts.iter().map(|&inst| u32::from(fields[index(inst)].stall.max(1))).collect();
     for (at, &inst) in insts.iter().enumerate() {
-        let ahead = Ahead { code, insts, stalls: &stalls, at, repeats };
+        let ahead = Ahead { insts, stalls: &stalls, at, repeats };
         let expected = code.op(inst).expected;
         if let Some(kind) = kind(code, inst) {
             let latency = u32::from(expected.write);
@@ -53,11 +56,11 @@ pub fn hiding(code: &Code<'_>, insts: &[Inst], fields: &[Fields], repeats: bool)
             let latency = u32::from(expected.read);
             let overwrites = |other: Inst| touches(code.writes(other), code.reads(inst));
             if let Some(hidden) = ahead.until_some(latency, overwrites) {
-                found[3].push((hidden, latency));
+                found[ANTIDEP].push((hidden, latency));
             }
         }
     }
-    NAMES.into_iter().zip(found).map(|(name, found)| summary(name, &found)).collect()
+    hiding_categories().iter().zip(found).map(|(category, found)| summary(&category.name, &found)).collect()
 }
 
 fn summary(name: &'static str, found: &[(u32, u32)]) -> Hiding {
@@ -77,18 +80,18 @@ fn summary(name: &'static str, found: &[(u32, u32)]) -> Hiding {
 fn kind(code: &Code<'_>, inst: Inst) -> Option<usize> {
     let f = code.f;
     if code.loads_global(inst) {
-        return Some(1);
+        return Some(LDG);
     }
     if f.defs(inst).is_empty() {
         return None;
     }
     if f.accesses(inst).any(|(access, write)| !write && access.space == Space::Shared) {
-        return Some(0);
+        return Some(LDS);
     }
     let name = f.opcode_text(f.inst(inst).opcode);
     let wide = name.contains("64");
     let extended = matches!(code.op(inst).category, Some(Category::Sfu | Category::Convert)) && wide;
-    (extended || code.op(inst).category == Some(Category::Fp64)).then_some(2)
+    (extended || code.op(inst).category == Some(Category::Fp64)).then_some(XU64)
 }
 
 fn touches(some: &[Touch], others: &[Touch]) -> bool {
@@ -96,15 +99,14 @@ fn touches(some: &[Touch], others: &[Touch]) -> bool {
 }
 
 /// What stands behind an instruction.
-struct Ahead<'a, 'f> {
-    code: &'a Code<'f>,
+struct Ahead<'a> {
     insts: &'a [Inst],
     stalls: &'a [u32],
     at: usize,
     repeats: bool,
 }
 
-impl Ahead<'_, '_> {
+impl Ahead<'_> {
     /// Cycles until an instruction that `stops`, at most the latency.
     fn until(&self, latency: u32, stops: impl Fn(Inst) -> bool) -> u32 {
         self.until_some(latency, stops).unwrap_or(latency)
@@ -112,7 +114,6 @@ impl Ahead<'_, '_> {
 
     /// The same; none when nobody does within the latency.
     fn until_some(&self, latency: u32, stops: impl Fn(Inst) -> bool) -> Option<u32> {
-        debug_assert!(self.code.f.inst_count() >= self.insts.len());
         let mut cycles = 0;
         let length = self.insts.len();
         for step in 1..=length {

@@ -24,14 +24,11 @@ use sassafras_ir::{Block, Effects, Inst};
 use sassafras_machine::multiprocessor::Launch;
 use sassafras_tepid::classify::{Class, Place, Profile};
 use sassafras_tepid::code::index;
+use sassafras_tepid::function::times;
 use sassafras_tepid::latency::Mined;
 use sassafras_tepid::replay::Issue;
 use sassafras_tepid::{Code, Fields, Original};
 use serde::Serialize;
-
-/// How often a loop is taken to go round where nothing says so, as the scheduler does, and how deep that is counted.
-const TRIPS: f64 = 10.0;
-const DEEPEST: u32 = 4;
 
 /// What is asked about.
 pub struct Subject<'a, 'f> {
@@ -231,7 +228,7 @@ pub fn analyze(subject: &Subject<'_, '_>) -> Kernel {
         for (&inst, cycles) in way.insts.iter().zip(steady.lost_alone()) {
             lost[index(inst)] = Some(cycles);
         }
-        let weight = TRIPS.powi(report.depth.min(DEEPEST) as i32) * report.cycles;
+        let weight = times(report.depth) as f64 * report.cycles;
         reports.push((weight, id, report));
     }
     // Stable: of two that weigh the same the one that comes first in the code.
@@ -252,7 +249,7 @@ pub fn analyze(subject: &Subject<'_, '_>) -> Kernel {
     let rows = Rows { code, fields: &fields, live: &live, lost: &lost, latencies: &about.latencies() };
     let instructions: Vec<Row> =
         f.blocks().flat_map(|block| rows.of(block, subject.offset, subject.text)).collect();
-    let trips = |block: &BlockReport| TRIPS.powi(block.depth.min(DEEPEST) as i32);
+    let trips = |block: &BlockReport| times(block.depth) as f64;
     let on_way: Vec<&BlockReport> =
         whole.blocks.iter().map(|block| &blocks[block.as_u32() as usize]).collect();
     let sum =

@@ -12,17 +12,13 @@ use crate::rounded;
 use crate::steady::Steady;
 use sassafras_deps::{BuildOptions, Graph, Node, build};
 use sassafras_ir::Inst;
-use sassafras_machine::{Arch, Category};
+use sassafras_machine::{Arch, Category, constants};
 use sassafras_tepid::code::{Special, index};
 use sassafras_tepid::latency::Mined;
 use sassafras_tepid::{Code, Fields};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Scoreboards that instructions can name.
-const NAMED: u32 = 6;
-/// Entries of the documented model, before sm_100 and from there on.
-const MODEL: (u32, u32) = (63, 255);
 /// Iterations that are compared.
 const ITERATIONS: usize = 4;
 
@@ -84,7 +80,7 @@ pub fn pressure(code: &Code<'_>, insts: &[Inst], fields: &[Fields], steady: &Ste
     }
     Pressure {
         model: model(code.arch),
-        overload: all.peak.saturating_sub(NAMED),
+        overload: all.peak.saturating_sub(constants().scoreboards.into()),
         unordered: under_way(&|inst| sets(inst) && queue(inst).is_some()),
         all,
         unordered_instructions,
@@ -94,7 +90,12 @@ pub fn pressure(code: &Code<'_>, insts: &[Inst], fields: &[Fields], steady: &Ste
 }
 
 fn model(arch: Arch) -> u32 {
-    if arch.number().is_some_and(|sm| sm >= 100) { MODEL.1 } else { MODEL.0 }
+    let known = constants();
+    if arch.number().is_some_and(|sm| sm >= 100) {
+        known.scoreboard_model_sm100
+    } else {
+        known.scoreboard_model
+    }
 }
 
 fn under_way(

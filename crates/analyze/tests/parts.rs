@@ -67,6 +67,8 @@ fn hidden_is_what_goes_on_until_somebody_needs_it() {
     let fields = [sets(0), stall(2), stall(3), waits(1)];
     with(body, &fields, |code, insts, fields| {
         let found = hiding(code, insts, fields, false);
+        let names: Vec<&str> = found.iter().map(|hiding| hiding.name).collect();
+        assert_eq!(names, ["LDS", "LDG", "Xu64", "Antidep"]);
         let lds = &found[0];
         assert_eq!((lds.name, lds.num, lds.min, lds.max, lds.whole), ("LDS", 1, 6, 6, 0));
         assert_eq!(found[1].num + found[2].num + found[3].num, 0);

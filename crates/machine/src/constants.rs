@@ -101,6 +101,10 @@ constants! {
     packed_warps_unattached: u32,
     /// Least distance from setting a scoreboard to waiting on it.
     scoreboard_set_to_wait: u8,
+    /// Size of the model that scoreboard pressure is counted against.
+    scoreboard_model: u32,
+    /// The same from sm_100 on.
+    scoreboard_model_sm100: u32,
 }
 
 impl Constants {

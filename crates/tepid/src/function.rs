@@ -39,6 +39,12 @@ pub struct Plan {
 /// How often a loop is taken to go round, and how deep that is counted.
 const TRIPS: u64 = 10;
 const DEEPEST: u32 = 4;
+
+/// How often code this deep in loops is taken to run where nothing says so.
+pub const fn times(depth: u32) -> u64 {
+    TRIPS.pow(if depth < DEEPEST { depth } else { DEEPEST })
+}
+
 /// Shorter blocks are left alone.
 const SMALL: usize = 4;
 /// How often a block is scheduled at most.
@@ -249,7 +255,7 @@ impl Whole<'_, '_> {
                 plan.choices.extend(done.choice);
                 continue;
             }
-            let weight = TRIPS.pow(self.loops.block_depth(block).min(DEEPEST)) * u64::from(done.scale.max(1));
+            let weight = times(self.loops.block_depth(block)) * u64::from(done.scale.max(1));
             let after = done.choice.as_ref().map_or(done.before, |choice| choice.cycles.1);
             plan.cycles.0 += weight * u64::from(done.before);
             plan.cycles.1 += weight * u64::from(after);

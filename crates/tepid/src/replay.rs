@@ -20,7 +20,7 @@ use crate::body::NodeFacts;
 use crate::code::{Code, Sources, Special, index};
 use crate::original::{Depbar, Fields};
 use sassafras_ir::{Effects, Inst, Payload, Span};
-use sassafras_machine::dispatch::{Pipe, expected_latency};
+use sassafras_machine::dispatch::Pipe;
 use sassafras_machine::multiprocessor::Multiprocessor;
 use smallvec::SmallVec;
 
@@ -55,8 +55,8 @@ struct Step {
 enum Beside {
     /// Nothing.
     No,
-    /// A copy from global to shared memory.
-    Copy,
+    /// A copy from global to shared memory, and the cycles until it is done.
+    Copy(u32),
     /// Its scoreboard is clear when all copies so far are done.
     Gather,
     /// Waits for scoreboards, one of them but for so many.
@@ -247,7 +247,7 @@ impl Beside {
                 let cycles = code.product_cycles(inst);
                 Beside::Product { cycles, last: word >> GROUP & 7 != NO_GROUP }
             }
-            _ if name.starts_with("LDGSTS") => Beside::Copy,
+            _ if name.starts_with("LDGSTS") => Beside::Copy(code.op(inst).expected.write.into()),
             _ if name.starts_with("LDGDEPBAR") => Beside::Gather,
             _ => Beside::No,
         }
@@ -324,7 +324,7 @@ impl Warp {
     fn go_on(&mut self, step: &Step, now: u32, started: u32, length: usize) -> [u32; 2] {
         let mut latencies = step.latencies;
         match step.beside {
-            Beside::Copy => self.copied = self.copied.max(started + copy_latency()),
+            Beside::Copy(latency) => self.copied = self.copied.max(started + latency),
             Beside::Gather => latencies[0] = latencies[0].max(self.copied.saturating_sub(started)),
             Beside::Product { cycles, last } => {
                 self.product = self.product.max(started + cycles);
@@ -349,11 +349,6 @@ impl Warp {
         self.at = (self.at + 1) % length;
         latencies.map(|latency| started + latency)
     }
-}
-
-/// Cycles until a copy from global to shared memory is done.
-fn copy_latency() -> u32 {
-    u32::from(expected_latency("LDGSTS").write)
 }
 
 impl Shared {
