@@ -31,6 +31,15 @@ impl Module {
         }
     }
 
+    /// How many instructions stand elsewhere than in the text that was read.
+    pub fn moved(&self) -> usize {
+        let moved = |(block, order): (&BlockId, &Vec<InstId>)| {
+            let insts = self.blocks[block.index()].insts.clone();
+            insts.zip(order).filter(|(old, new)| *old != new.0).count()
+        };
+        self.orders.iter().map(moved).sum()
+    }
+
     /// Puts the instructions of a block into another order.
     ///
     /// # Errors

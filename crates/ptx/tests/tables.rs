@@ -6,10 +6,12 @@ const OPCODES: &str = "opcode,with,operands,implicit,effects,source\n";
 const MODIFIERS: &str = "modifier,kind,value,source\n";
 const SPECIAL: &str = "name,value,source\n";
 
+const MACHINE: &str = "opcode,with,machine,source\n";
+
 fn load(opcodes: &str, modifiers: &str, special: &str) -> Result<(), String> {
     let with = |header: &str, row: &str| format!("{header}{row}");
     let tables = (with(OPCODES, opcodes), with(MODIFIERS, modifiers), with(SPECIAL, special));
-    Table::load(&tables.0, &tables.1, &tables.2).map(drop).map_err(|e| e.to_string())
+    Table::load(&tables.0, &tables.1, &tables.2, MACHINE).map(drop).map_err(|e| e.to_string())
 }
 
 #[test]
@@ -78,4 +80,40 @@ fn first_row_that_fits_is_taken() {
         (table.special("%tid.x"), table.special("%pm3"), table.special("%nothing")),
         (Some(false), Some(true), None)
     );
+}
+
+#[test]
+fn machine_names_are_checked() {
+    let load = |row: &str| {
+        let opcodes = format!("{OPCODES}add,,> < <,,,isa\n");
+        let (modifiers, special) =
+            (format!("{MODIFIERS}b32,type,4,isa\n"), format!("{SPECIAL}%tid,constant,isa\n"));
+        Table::load(&opcodes, &modifiers, &special, &format!("{MACHINE}{row}"))
+            .map(drop)
+            .map_err(|e| e.to_string())
+    };
+    assert_eq!(load("add,f32,FADD,nvdisasm\nadd,,IADD3,nvdisasm\n"), Ok(()));
+    for (row, message) in [
+        ("add,,fadd,nvdisasm\n", "machine.csv, line 2: `fadd` is no machine instruction"),
+        ("add,,FADD,\n", "machine.csv, line 2: a row without a source"),
+        (
+            "add,,FADD,x\nadd,f32,FADD,x\n",
+            "machine.csv, line 3: `add`: a row before this one takes everything",
+        ),
+        ("sub,,FADD,x\n", "machine.csv, line 0: `sub` is no opcode"),
+    ] {
+        assert_eq!(load(row), Err(message.to_owned()));
+    }
+}
+
+#[test]
+fn machine_names_follow_types_and_spaces() {
+    let name = |opcode| Table::get().machine_name(opcode);
+    assert_eq!(name("add.rn.f32"), Some("FADD"));
+    assert_eq!(name("mul.wide.u32"), Some("IMAD.WIDE"));
+    assert_eq!(name("ld.shared::cta.v4.b32"), Some("LDS"));
+    assert_eq!(name("ld.global.nc.L1::no_allocate.v4.b32"), Some("LDG"));
+    assert_eq!(name("wmma.load.a.sync.aligned.row.m16n16k16.shared.f16"), Some("LDS"));
+    assert_eq!(name("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16"), Some("HGMMA"));
+    assert_eq!(name("cp.async.wait_group"), None);
 }

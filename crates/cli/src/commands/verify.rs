@@ -128,6 +128,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         | (Input::Binary(binary), Some(Input::Text(text))) => {
             bail!("{} is text IR and {} is not: they cannot be compared", text.name, binary.name)
         }
+        (Input::Ptx(input), _) | (_, Some(Input::Ptx(input))) => {
+            bail!("{}: PTX is compared with PTX: `verify new.ptx --against old.ptx`", input.name)
+        }
     }
 }
 

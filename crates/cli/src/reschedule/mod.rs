@@ -13,7 +13,7 @@ mod orders;
 mod outcome;
 mod plan;
 
-pub use arguments::{Effort, JobArguments, StrategyArgument};
+pub use arguments::{Effort, JobArguments};
 pub use bisection::{Bisection, RoutineId, Unit};
 pub use launch::LaunchArgument;
 pub use memo::Memo;

@@ -96,7 +96,7 @@ fn row(raw: &Raw) -> Result<Row, String> {
     Ok(row)
 }
 
-fn each<T>(text: &str, what: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, String> {
+pub(super) fn each<T>(text: &str, what: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, String> {
     text.split_whitespace().map(|word| parse(word).ok_or_else(|| format!("`{word}` is no {what}"))).collect()
 }
 

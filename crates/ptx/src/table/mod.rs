@@ -1,4 +1,4 @@
-//! What the instructions of PTX read, write and order: three tables, checked when they are loaded.
+//! What the instructions of PTX read, write and order: four tables, checked when they are loaded.
 //!
 //! `data/opcodes.csv` has a row for every instruction; of several rows with one opcode the first whose `with` fits is taken.
 //!
@@ -16,11 +16,13 @@
 //! optional and `*` lets it repeat. `a\|b` lets the brackets decide.
 //!
 //! `data/modifiers.csv` says which modifiers are types, vectors, spaces and memory orders; `data/special.csv` lists special registers
-//! and whether their value may change while the thread runs.
+//! and whether their value may change while the thread runs. `data/machine.csv` says which machine instruction an instruction mostly
+//! becomes, to ask latency tables with.
 //!
 //! Operands with another shape than the row, like opcodes without a row, make an instruction opaque.
 
 mod load;
+mod machine;
 mod modifiers;
 mod shape;
 mod special;
@@ -37,18 +39,21 @@ use std::sync::LazyLock;
 const OPCODES: &str = include_str!("../../data/opcodes.csv");
 const MODIFIERS: &str = include_str!("../../data/modifiers.csv");
 const SPECIAL: &str = include_str!("../../data/special.csv");
+const MACHINE: &str = include_str!("../../data/machine.csv");
 
-static BUILT_IN: LazyLock<Table> = LazyLock::new(|| match Table::load(OPCODES, MODIFIERS, SPECIAL) {
-    Ok(table) => table,
-    Err(error) => panic!("a built-in table is broken: {error}"),
-});
+static BUILT_IN: LazyLock<Table> =
+    LazyLock::new(|| match Table::load(OPCODES, MODIFIERS, SPECIAL, MACHINE) {
+        Ok(table) => table,
+        Err(error) => panic!("a built-in table is broken: {error}"),
+    });
 
-/// All three tables.
+/// All four tables.
 #[derive(Debug)]
 pub struct Table {
     rows: FxHashMap<String, Vec<Row>>,
     modifiers: modifiers::ModifierTable,
     special: special::SpecialTable,
+    machine: machine::MachineTable,
 }
 
 /// A row of `opcodes.csv`.
@@ -70,12 +75,24 @@ impl Table {
     ///
     /// # Errors
     /// Names the table, the line and what is wrong there.
-    pub fn load(opcodes: &str, modifiers: &str, special: &str) -> Result<Table, TableError> {
-        Ok(Table {
+    pub fn load(opcodes: &str, modifiers: &str, special: &str, machine: &str) -> Result<Table, TableError> {
+        let table = Table {
             rows: load::opcodes(opcodes)?,
             modifiers: modifiers::ModifierTable::load(modifiers)?,
             special: special::SpecialTable::load(special)?,
-        })
+            machine: machine::MachineTable::load(machine)?,
+        };
+        let unknown = table.machine.opcodes().find(|&opcode| !table.rows.contains_key(opcode));
+        if let Some(unknown) = unknown {
+            let message = format!("`{unknown}` is no opcode");
+            return Err(TableError { table: "machine.csv", line: 0, message });
+        }
+        Ok(table)
+    }
+
+    /// The machine instruction that an opcode mostly becomes, without modifiers; none for what becomes nothing, or many.
+    pub fn machine_name(&self, opcode: &str) -> Option<&str> {
+        self.machine.name(opcode)
     }
 
     /// The row of an opcode.
