@@ -152,6 +152,19 @@ struct Entry<K> {
     version: u32,
 }
 
+/// The first entry of a heap as it stands now.
+struct Top<K> {
+    heap: usize,
+    offer: Offer<K>,
+    tie: Reverse<u64>,
+}
+
+impl<K: Ord> Top<K> {
+    fn beats(&self, other: &Top<K>) -> bool {
+        (&self.offer.key, self.tie) > (&other.offer.key, other.tie)
+    }
+}
+
 /// Candidates that keep their order whatever happens.
 struct Heap<K> {
     class: usize,
@@ -334,37 +347,47 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
 
     /// The best candidate that can start now, with the reason.
     fn take(&mut self) -> Option<(Node, Reason)> {
-        let (heap, chosen) = self.best()?;
-        self.heaps[heap].entries.pop();
-        self.candidates -= 1;
-        let why = match self.best() {
-            Some((_, next)) => self.strategy.decided(self.context, chosen, next),
-            None => Reason::OnlyChoice,
-        };
-        Some((chosen.node, why))
-    }
-
-    /// The best among the first entries of all heaps that may be taken now, and its heap.
-    fn best(&mut self) -> Option<(usize, Offer<S::Key>)> {
-        let mut best: Option<(usize, Offer<S::Key>, Reverse<u64>)> = None;
-        for (at, heap) in self.heaps.iter_mut().enumerate() {
-            while let Some(entry) = heap.entries.peek()
-                && (entry.version != self.state.version[entry.node.index()]
-                    || self.state.status[entry.node.index()] == Status::Placed)
-            {
-                heap.entries.pop();
-            }
-            let Some(entry) = heap.entries.peek() else { continue };
-            let free = !self.by_class || self.reservations.earliest(heap.class) <= self.reservations.cycle();
-            if !free && self.candidates_are == Candidates::Ready {
-                continue;
-            }
-            let key = self.strategy.offered(entry.key, heap.group, free);
-            if best.as_ref().is_none_or(|(_, b, tie)| (key, entry.tie) > (b.key, *tie)) {
-                best = Some((at, Offer { node: entry.node, key, free }, entry.tie));
+        // The two best first entries; the next best candidate of all is the second of them or follows the first in its heap.
+        let (mut best, mut second): (Option<Top<S::Key>>, Option<Top<S::Key>>) = (None, None);
+        for heap in 0..self.heaps.len() {
+            let Some(top) = self.top(heap) else { continue };
+            if best.as_ref().is_none_or(|best| top.beats(best)) {
+                second = best.replace(top);
+            } else if second.as_ref().is_none_or(|second| top.beats(second)) {
+                second = Some(top);
             }
         }
-        best.map(|(at, offer, _)| (at, offer))
+        let chosen = best?;
+        self.heaps[chosen.heap].entries.pop();
+        self.candidates -= 1;
+        let follows = self.top(chosen.heap);
+        let next = match (second, follows) {
+            (Some(second), Some(follows)) => Some(if follows.beats(&second) { follows } else { second }),
+            (one, other) => one.or(other),
+        };
+        let why = match next {
+            Some(next) => self.strategy.decided(self.context, chosen.offer, next.offer),
+            None => Reason::OnlyChoice,
+        };
+        Some((chosen.offer.node, why))
+    }
+
+    /// The first entry of a heap, if it may be taken now.
+    fn top(&mut self, heap: usize) -> Option<Top<S::Key>> {
+        let Heap { class, group, entries } = &mut self.heaps[heap];
+        while let Some(entry) = entries.peek()
+            && (entry.version != self.state.version[entry.node.index()]
+                || self.state.status[entry.node.index()] == Status::Placed)
+        {
+            entries.pop();
+        }
+        let entry = entries.peek()?;
+        let free = !self.by_class || self.reservations.earliest(*class) <= self.reservations.cycle();
+        if !free && self.candidates_are == Candidates::Ready {
+            return None;
+        }
+        let key = self.strategy.offered(entry.key, *group, free);
+        Some(Top { heap, tie: entry.tie, offer: Offer { node: entry.node, key, free } })
     }
 
     /// The next cycle in which something may start; nothing when all are placed.

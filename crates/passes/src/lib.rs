@@ -22,6 +22,6 @@ mod wmma;
 pub use choice::{Choice, List};
 pub use dialect::Dialect;
 pub use list_schedule::{
-    BlockReport, Figures, FunctionReport, LatencySource, Options, PickReport, ScheduleError,
+    BlockReport, Figures, FunctionReport, LatencySource, Options, PickReport, ScheduleError, order_blocks,
     schedule_function, schedule_module,
 };

@@ -206,10 +206,57 @@ pub fn schedule_module(
     results.into_iter().collect()
 }
 
+/// Orders every block of a function and returns what the engine did; nothing is changed, checked or compared. With [`Choice::Auto`] the
+/// order stays.
+///
+/// # Errors
+/// When the architecture is not known or the function is too large.
+pub fn order_blocks(f: &Function, options: &Options) -> Result<Vec<Schedule>, ScheduleError> {
+    let arch = arch_of(f)?;
+    let (dialect, unknown) = (options.dialect, options.unknown_latency);
+    match options.latency {
+        LatencySource::Measured => {
+            let model = Measured::with_names(f, arch, unknown, |opcode| dialect.machine_name(opcode));
+            order_with(f, arch, options, &model)
+        }
+        LatencySource::Documented => {
+            let model = Documented::with_names(f, arch, unknown, |opcode| dialect.machine_name(opcode));
+            order_with(f, arch, options, &model)
+        }
+    }
+}
+
+fn order_with(
+    f: &Function,
+    arch: Arch,
+    options: &Options,
+    model: &impl LatencyModel,
+) -> Result<Vec<Schedule>, ScheduleError> {
+    let units = UnitTable::new(f, arch, options.latency, options.dialect);
+    let (cfg, liveness) = flow(f)?;
+    let shared = Shared { f, cfg: &cfg, liveness: &liveness, model, units: &units };
+    let one = |block| {
+        let prepared = Prepared::new(&shared, block, options);
+        run(&prepared, options.strategy, options.direction, &options.terms)
+    };
+    Ok(f.blocks().map(one).collect())
+}
+
+fn arch_of(f: &Function) -> Result<Arch, ScheduleError> {
+    Arch::parse_or_universal(&f.arch)
+        .map_err(|source| ScheduleError::Arch { function: f.name.clone(), source })
+}
+
+fn flow(f: &Function) -> Result<(Cfg, Liveness), ScheduleError> {
+    let cfg = Cfg::new(f);
+    let liveness = Liveness::new(f, &cfg)
+        .map_err(|source| ScheduleError::TooLarge { function: f.name.clone(), source })?;
+    Ok((cfg, liveness))
+}
+
 /// Schedules one function.
 pub fn schedule_function(f: &mut Function, options: &Options) -> Result<FunctionReport, ScheduleError> {
-    let arch = Arch::parse_or_universal(&f.arch)
-        .map_err(|source| ScheduleError::Arch { function: f.name.clone(), source })?;
+    let arch = arch_of(f)?;
     let (dialect, unknown) = (options.dialect, options.unknown_latency);
     match options.latency {
         LatencySource::Measured => {
@@ -230,9 +277,7 @@ fn schedule_with(
     model: &impl LatencyModel,
 ) -> Result<FunctionReport, ScheduleError> {
     let units = UnitTable::new(f, arch, options.latency, options.dialect);
-    let cfg = Cfg::new(f);
-    let liveness = Liveness::new(f, &cfg)
-        .map_err(|source| ScheduleError::TooLarge { function: f.name.clone(), source })?;
+    let (cfg, liveness) = flow(f)?;
     let shared = Shared { f: &*f, cfg: &cfg, liveness: &liveness, model, units: &units };
     let prepared: Vec<Prepared> = f.blocks().map(|block| Prepared::new(&shared, block, options)).collect();
     let mut made: Vec<Vec<Made>> = Vec::with_capacity(prepared.len());
