@@ -7,6 +7,7 @@
 //! | `opcode` | the first word of the opcode |
 //! | `with` | modifiers that must be there, in any order; `!x` must not be there, `x*` stands for all that begin so, `x\|y` for either |
 //! | `operands` | the operands in order: `>` written, `<` read, `<>` both, `L` a label, `[…]` an address |
+//! | `commutes` | two operands, counted from 0, that may change places: the result is the same bit for bit |
 //! | `implicit` | what is touched besides: `>CC`, `<CC`, or an access as in an address |
 //! | `effects` | effects of the IR, or `fence`: nothing moves across |
 //! | `source` | where that is said |
@@ -14,6 +15,9 @@
 //! An address says what happens there: `r` read, `w` written, `a` both at once, `-` nothing; `~` behind it: how many bytes is not known
 //! (else type and vector modifiers say); `:space` behind that: where (else the space modifier says). Behind an operand, `?` makes it
 //! optional and `*` lets it repeat. `a\|b` lets the brackets decide.
+//!
+//! Where modifiers forbid that two operands change places, a row of its own says so. NaNs that differ in nothing but their payload count as
+//! the same: which of two a result carries on is not said anywhere.
 //!
 //! `data/modifiers.csv` says which modifiers are types, vectors, spaces and memory orders; `data/special.csv` lists special registers
 //! and whether their value may change while the thread runs. `data/machine.csv` says which machine instruction an instruction mostly
@@ -61,6 +65,7 @@ pub struct Table {
 pub struct Row {
     pub(crate) with: Vec<shape::Condition>,
     pub(crate) operands: Vec<Slot>,
+    pub(crate) commutes: Option<[usize; 2]>,
     pub(crate) implicit: Vec<Implicit>,
     pub(crate) effects: Effects,
 }
@@ -143,6 +148,16 @@ impl Row {
     /// What it does besides reading and writing operands.
     pub fn effects(&self) -> Effects {
         self.effects
+    }
+
+    /// The two operands that may change places, as positions among these; `None` when there are none, or the operands are not of the row's
+    /// shape.
+    pub fn commuting(&self, operands: &[Operand]) -> Option<[usize; 2]> {
+        let plain = |&at: &usize| {
+            operands.get(at).is_some_and(|operand| operand.exact && operand.kind == OperandKind::Plain)
+        };
+        let found = self.commutes.filter(|both| both.iter().all(plain))?;
+        self.roles(operands).map(|_| found)
     }
 
     /// The role of each operand; `None` when they are not of the row's shape.
