@@ -51,7 +51,7 @@ pub mod table;
 mod text;
 
 pub use commute::NotCommutative;
-pub use lower::{LowerError, Lowered, lower};
+pub use lower::{LowerError, Lowered, Numbering, lower, lower_with};
 pub use sassafras_ir::text::ParseError;
 pub use syntax::{BlockId, InstId, Module};
 pub use text::Span;

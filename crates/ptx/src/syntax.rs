@@ -368,11 +368,6 @@ impl Module {
         Span::new(0, self.source.len())
     }
 
-    /// The line of a place in the text, from 1.
-    pub fn line(&self, span: Span) -> usize {
-        1 + self.source.as_bytes()[..span.start()].iter().filter(|&&byte| byte == b'\n').count()
-    }
-
     pub(crate) fn pieces(&self, inst: InstId) -> &[Piece] {
         let (first, end) = self.inst(inst).pieces;
         &self.pieces[first as usize..end as usize]
