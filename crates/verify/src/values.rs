@@ -32,7 +32,8 @@ use std::ops::Range;
 /// One instruction.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
-    /// All of it that is the same in both files: two instructions with different signatures never stand for each other.
+    /// All of it that is the same in both files, operands that commute left out: two instructions with different signatures never
+    /// stand for each other.
     pub signature: Print,
     /// Its registers: of several instructions that do the same, those that also use the same are paired first.
     pub names: u128,
@@ -73,6 +74,20 @@ impl Step {
     }
 }
 
+impl Step {
+    /// All of it but its registers, whatever the order of operands that commute.
+    pub fn operation(&self) -> Print {
+        self.commuting.as_ref().map_or(self.signature, |[a, b]| {
+            either([a.signature, b.signature]).into_iter().fold(self.signature, fold)
+        })
+    }
+}
+
+/// Two numbers in an order that does not depend on how they stand.
+fn either([a, b]: [Print; 2]) -> [Print; 2] {
+    [a.min(b), a.max(b)]
+}
+
 /// How the new block differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deviation {
@@ -103,7 +118,7 @@ pub(crate) fn compare(
     mut wanted: impl FnMut(Lane) -> bool,
 ) -> Result<Vec<Match>, Deviation> {
     let sorted = |steps: &[Step]| {
-        let mut signatures: Vec<Print> = steps.iter().map(|step| step.signature).collect();
+        let mut signatures: Vec<Print> = steps.iter().map(Step::operation).collect();
         signatures.sort_unstable();
         signatures
     };
@@ -159,7 +174,8 @@ fn pair(old: &[Step], new: &[Step], was: &[Seen], is: &[Seen]) -> Result<Vec<u32
 fn difference(old: &[Step], new: &[Step], was: &[Seen], is: &[Seen], place: usize) -> (Option<usize>, What) {
     let (step, seen) = (&new[place], &is[place]);
     let kept: FxHashMap<Print, ()> = is.iter().map(|seen| (seen.number, ())).collect();
-    let like = old.iter().zip(was).enumerate().filter(|(_, (other, _))| other.signature == step.signature);
+    let like =
+        old.iter().zip(was).enumerate().filter(|(_, (other, _))| other.operation() == step.operation());
     let lost = |was: &Seen| !kept.contains_key(&was.number);
     let nearest = like.min_by_key(|(_, (_, was))| {
         let reads = was.reads.iter().zip(&seen.reads).filter(|(was, is)| was != is).count();
@@ -227,7 +243,7 @@ fn operands(step: &Step, reads: &[Print]) -> (Option<[Print; 2]>, Print) {
     let (one, rest) = rest.split_at(a.reads.len().min(rest.len()));
     let (two, rest) = rest.split_at(b.reads.len().min(rest.len()));
     let both = [all(a.signature, one), all(b.signature, two)];
-    let number = [both[0].min(both[1]), both[0].max(both[1])].into_iter().fold(all(number, first), fold);
+    let number = either(both).into_iter().fold(all(number, first), fold);
     (Some(both), all(number, rest))
 }
 

@@ -3,11 +3,14 @@
 
 #[path = "../../ptx/tests/support/mod.rs"]
 mod shuffle;
+#[path = "support/ptx.rs"]
+mod support;
 
 use rayon::prelude::*;
 use sassafras_ptx::Module;
 use sassafras_testkit::rng::Rng;
 use sassafras_verify::ptx::{self, Report};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::{env, fs};
 
@@ -51,4 +54,45 @@ fn random_legal_orders_are_accepted() {
     let instructions: u64 = totals.iter().map(|report| report.instructions).sum();
     eprintln!("{} modules in 3 orders each: {moved} of {instructions} instructions moved", corpus.len());
     assert!(corpus.len() > 150 && moved > 30_000);
+}
+
+/// Nobody may want what the second of two writes leaves: such pairs are left out.
+#[test]
+fn random_illegal_swaps_are_noticed() {
+    let corpus = corpus();
+    let found: Vec<(BTreeMap<&str, usize>, Vec<String>)> = corpus
+        .par_iter()
+        .enumerate()
+        .map(|(number, (name, old))| {
+            let mut rng = Rng::new(number as u64);
+            let (mut tried, mut missed) = (BTreeMap::new(), Vec::new());
+            let blocks = support::lifted(old);
+            let blocks: Vec<_> = blocks.iter().filter(|(_, lifted)| lifted.insts.len() > 2).collect();
+            for _ in 0..if blocks.is_empty() { 0 } else { 80 } {
+                let (block, lifted) = rng.pick(&blocks);
+                let j = 1 + rng.below(lifted.insts.len() - 1);
+                let i = j - 1 - rng.below(j.min(12));
+                let Some(why) = lifted.conflict(i, j).filter(|why| *why != "write after write") else {
+                    continue;
+                };
+                let new = support::swapped(old, *block, i, j);
+                *tried.entry(why).or_default() += 1;
+                if ptx::check(old, &new).is_ok() {
+                    let text = |at: usize| old.text(old.inst(lifted.ids[at]).span()).to_owned();
+                    missed.push(format!("{name}: {why}: {} / {}", text(i), text(j)));
+                }
+            }
+            (tried, missed)
+        })
+        .collect();
+    let mut tried: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut missed = Vec::new();
+    for (counts, more) in found {
+        counts.into_iter().for_each(|(why, count)| *tried.entry(why).or_default() += count);
+        missed.extend(more);
+    }
+    let total: usize = tried.values().sum();
+    eprintln!("{total} illegal swaps: {tried:?}");
+    assert!(missed.is_empty(), "{} of {total} not noticed:\n{}", missed.len(), missed.join("\n"));
+    assert!(total > 1_000);
 }

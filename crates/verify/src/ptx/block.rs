@@ -115,86 +115,111 @@ impl Pair<'_> {
     fn check(&self, both: &mut Both, block: Block) -> Result<Report, Illegal> {
         let Functions { old, new, .. } = self.functions;
         let Both { old: was_ir, new: is_ir, numbering, wanted } = both;
-        let steps = |side: &Side<'_>, insts: &[InstId], lowered: &Lowered| -> Vec<Named> {
-            let ir = lowered.function.block_insts(block);
-            let pairs = insts.iter().zip(ir);
-            pairs.map(|(&inst, &ir)| steps::step(side.module, inst, &lowered.function, ir)).collect()
+        let check = Check {
+            pair: self,
+            label: was_ir.function.block_name(block),
+            numbering,
+            was: steps(old, &self.was, was_ir, block),
+            is: steps(new, &self.is, is_ir, block),
         };
-        let was = steps(old, &self.was, was_ir);
-        let is = steps(new, &self.is, is_ir);
-        let label = was_ir.function.block_name(block);
-        let illegal = |was: Option<InstId>, is: Option<InstId>, rule| {
-            self.functions.illegal(Some(label), was, is, rule)
-        };
-        let name = |lane: Lane| numbering.name(old.module, lane).unwrap_or_else(|| lane.to_string());
         let mut wanted =
             |lane| wanted.get_or_insert_with(|| Wanted::new(&was_ir.function)).behind(block, lane);
-        let mut compare = |located: bool| {
-            let only_steps = |side: &Side<'_>, insts: &[InstId], named: &[Named]| -> Vec<Step> {
-                let step = |(&inst, named): (&InstId, &Named)| self.step(side, inst, named, located);
-                insts.iter().zip(named).map(step).collect()
+        let mut places = check.order(false, &mut wanted).map_err(|deviation| check.explain(deviation))?;
+        if let Some(at) = locations::mismatch(self, &places) {
+            // Of instructions that do the same, others may belong together.
+            places = match check.order(true, &mut wanted) {
+                Ok(others) if locations::mismatch(self, &others).is_none() => others,
+                _ => return Err(check.location(places[at].from as usize, at)),
             };
-            let (was, is) = (only_steps(old, &self.was, &was), only_steps(new, &self.is, &is));
-            values::compare(&was, &is, &[], &mut wanted)
+        }
+        if self.functions.options.rounding {
+            let fragile = rounding::fragile(&was_ir.function, was_ir.function.block_insts(block));
+            rounding::check(&fragile, &places).map_err(|broken| check.rounding(&broken, &places))?;
+        }
+        Ok(figures(&places, &check.was, &check.is))
+    }
+}
+
+fn steps(side: &Side<'_>, insts: &[InstId], lowered: &Lowered, block: Block) -> Vec<Named> {
+    let pairs = insts.iter().zip(lowered.function.block_insts(block));
+    pairs.map(|(&inst, &ir)| steps::step(side.module, inst, &lowered.function, ir)).collect()
+}
+
+/// A block that is not the same text any more.
+struct Check<'a> {
+    pair: &'a Pair<'a>,
+    label: &'a str,
+    numbering: &'a Numbering,
+    was: Vec<Named>,
+    is: Vec<Named>,
+}
+
+impl Check<'_> {
+    /// Which old instruction stands at every new place; with `located`, only those with the same `.loc` are the same.
+    fn order(&self, located: bool, wanted: &mut impl FnMut(Lane) -> bool) -> Result<Vec<Match>, Deviation> {
+        let steps = |side: &Side<'_>, insts: &[InstId], named: &[Named]| -> Vec<Step> {
+            let pairs = insts.iter().zip(named);
+            pairs.map(|(&inst, named)| self.step(side, inst, named, located)).collect()
         };
-        let mut places: Vec<Match> = match compare(false) {
-            Ok(places) => places,
-            Err(Deviation::Other) => {
-                let (missing, extra) = self.odd(&was, &is);
+        let Functions { old, new, .. } = self.pair.functions;
+        let (was, is) = (steps(old, &self.pair.was, &self.was), steps(new, &self.pair.is, &self.is));
+        values::compare(&was, &is, &[], wanted)
+    }
+
+    fn illegal(&self, was: Option<InstId>, is: Option<InstId>, rule: Rule) -> Illegal {
+        self.pair.functions.illegal(Some(self.label), was, is, rule)
+    }
+
+    fn explain(&self, deviation: Deviation) -> Illegal {
+        let Pair { functions: Functions { old, new, .. }, was, is } = self.pair;
+        let name = |lane: Lane| {
+            let name = self.numbering.name(old.module, lane);
+            name.unwrap_or_else(|| "the carry flag".to_owned())
+        };
+        match deviation {
+            Deviation::Other => {
+                let (missing, extra) = self.odd();
                 let text = |side: &Side<'_>, inst: Option<InstId>| inst.map(|inst| side.inst(inst));
                 let rule = Rule::Instructions { missing: text(old, missing), extra: text(new, extra) };
-                return Err(illegal(missing, extra, rule));
+                self.illegal(missing, extra, rule)
             }
-            Err(Deviation::Sees { place, like, what }) => {
+            Deviation::Sees { place, like, what } => {
                 let sees = match what {
                     What::Reads(lane) => Sees::Register(name(lane)),
                     What::Memory => Sees::Memory,
                     What::Effects => Sees::Order,
                     What::State => Sees::State,
                 };
-                let rule = Rule::Differs { inst: new.inst(self.is[place]), sees };
-                return Err(illegal(like.map(|at| self.was[at]), Some(self.is[place]), rule));
+                let rule = Rule::Differs { inst: new.inst(is[place]), sees };
+                self.illegal(like.map(|at| was[at]), Some(is[place]), rule)
             }
-            Err(Deviation::LiveOut(lane)) => {
-                let rule = Rule::LiveOut(name(lane));
-                return Err(illegal(self.was.last().copied(), self.is.last().copied(), rule));
+            Deviation::LiveOut(lane) => {
+                self.illegal(was.last().copied(), is.last().copied(), Rule::LiveOut(name(lane)))
             }
-            // Nothing enters a block in its middle.
-            Err(Deviation::Stop(_)) => {
-                return Err(illegal(None, None, Rule::LiveOut("some register".to_owned())));
+            // Nothing enters a block in its middle, so there are no stops.
+            Deviation::Stop(_) => self.illegal(None, None, Rule::LiveOut("some register".to_owned())),
+        }
+    }
+
+    fn location(&self, from: usize, to: usize) -> Illegal {
+        let Pair { functions: Functions { old, new, .. }, was, is } = self.pair;
+        let inst = new.inst(is[to]);
+        let rule =
+            Rule::Location { inst, was: locations::of(old, was[from]), is: locations::of(new, is[to]) };
+        self.illegal(Some(was[from]), Some(is[to]), rule)
+    }
+
+    fn rounding(&self, broken: &Broken, places: &[Match]) -> Illegal {
+        let Pair { functions: Functions { old, .. }, was, is } = self.pair;
+        let text = |at: u32| old.inst(was[at as usize]);
+        let (at, rule) = match *broken {
+            Broken::Order(first, second) => {
+                (second, Rule::Rounding { earlier: text(first), later: text(second) })
             }
+            Broken::Operands(at) => (at, Rule::RoundingOperands(text(at))),
         };
-        let from = |places: &[Match]| places.iter().map(|pair| pair.from).collect::<Vec<u32>>();
-        if let Some(at) = locations::mismatch(self, from(&places).into_iter()) {
-            // Of instructions that do the same, others may belong together.
-            match compare(true) {
-                Ok(others) if locations::mismatch(self, from(&others).into_iter()).is_none() => {
-                    places = others
-                }
-                _ => {
-                    let (a, b) = (self.was[places[at].from as usize], self.is[at]);
-                    let (was, is) = (locations::of(old, a), locations::of(new, b));
-                    return Err(illegal(Some(a), Some(b), Rule::Location { inst: new.inst(b), was, is }));
-                }
-            }
-        }
-        if self.functions.options.rounding {
-            let fragile = rounding::fragile(&was_ir.function, was_ir.function.block_insts(block));
-            let now = |from: u32| places.iter().position(|pair| pair.from == from).map(|at| self.is[at]);
-            match rounding::check(&fragile, &places) {
-                Ok(()) => {}
-                Err(Broken::Order(first, second)) => {
-                    let (earlier, later) = (self.was[first as usize], self.was[second as usize]);
-                    let rule = Rule::Rounding { earlier: old.inst(earlier), later: old.inst(later) };
-                    return Err(illegal(Some(later), now(second), rule));
-                }
-                Err(Broken::Operands(at)) => {
-                    let inst = self.was[at as usize];
-                    return Err(illegal(Some(inst), now(at), Rule::RoundingOperands(old.inst(inst))));
-                }
-            }
-        }
-        Ok(figures(&places, &was, &is))
+        let now = places.iter().position(|pair| pair.from == at).map(|to| is[to]);
+        self.illegal(Some(was[at as usize]), now, rule)
     }
 
     /// A step whose registers, and if wanted whose place in the sources, tell it from others that do the same.
@@ -209,16 +234,16 @@ impl Pair<'_> {
     }
 
     /// An old instruction that is missing in the new block, and a new one that was not in the old.
-    fn odd(&self, was: &[Named], is: &[Named]) -> (Option<InstId>, Option<InstId>) {
+    fn odd(&self) -> (Option<InstId>, Option<InstId>) {
         let mut count: FxHashMap<u128, i64> = FxHashMap::default();
-        was.iter().for_each(|named| *count.entry(named.step.signature).or_default() += 1);
-        is.iter().for_each(|named| *count.entry(named.step.signature).or_default() -= 1);
+        self.was.iter().for_each(|named| *count.entry(named.step.operation()).or_default() += 1);
+        self.is.iter().for_each(|named| *count.entry(named.step.operation()).or_default() -= 1);
         let find = |insts: &[InstId], named: &[Named], sign: i64| {
-            let odd = |named: &Named| count.get(&named.step.signature).is_some_and(|n| n * sign > 0);
+            let odd = |named: &Named| count.get(&named.step.operation()).is_some_and(|n| n * sign > 0);
             // Of several of a kind the last is one too many.
             insts.iter().zip(named).rev().find(|(_, named)| odd(named)).map(|(&inst, _)| inst)
         };
-        (find(&self.was, was, 1), find(&self.is, is, -1))
+        (find(&self.pair.was, &self.was, 1), find(&self.pair.is, &self.is, -1))
     }
 }
 

@@ -94,3 +94,54 @@ impl Wanted {
         found
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sassafras_ir::liveness::Liveness;
+    use sassafras_testkit::random::{Shape, function};
+    use sassafras_testkit::rng::Rng;
+
+    /// What the other analysis finds wanted is wanted here; what is wanted here and not there is so because something may read anything.
+    #[test]
+    fn the_other_analysis_agrees() {
+        let (mut wanted_lanes, mut others) = (0, 0);
+        for seed in 0..600 {
+            let mut rng = Rng::new(seed);
+            let shape = Shape::random(&mut rng, 6, 12);
+            let f = function(&mut rng, &shape);
+            let insts = || f.blocks().flat_map(|block| f.block_insts(block));
+            let greedy = insts().any(|&i| f.inst(i).effects.intersects(Effects::CALL | Effects::OPAQUE));
+            let mut lanes: Vec<Lane> = Vec::new();
+            insts().for_each(|&inst| f.for_each_write(inst, |write| lanes.push(write.lane)));
+            lanes.sort_unstable();
+            lanes.dedup();
+            let other = Liveness::new(&f, &Cfg::new(&f)).expect("small");
+            let mut wanted = Wanted::new(&f);
+            for block in f.blocks() {
+                let out: FxHashSet<Lane> = other.live_out(block).collect();
+                for &lane in &lanes {
+                    let here = wanted.behind(block, lane);
+                    assert!(here || !out.contains(&lane), "seed {seed}: {lane} behind {block}");
+                    assert!(greedy || here == out.contains(&lane), "seed {seed}: {lane} behind {block}");
+                    wanted_lanes += usize::from(here);
+                    others += usize::from(!here);
+                }
+            }
+        }
+        assert!(wanted_lanes > 1_000 && others > 1_000, "{wanted_lanes} {others}");
+    }
+
+    #[test]
+    fn when_time_is_up_everything_is_wanted() {
+        let text = "func f sm_90 (%r0) {\n^a:\n  %r1 = MOV %r0\n^b:\n  %r2 = MOV %r1\n  EXIT !exit\n}\n";
+        let module = sassafras_ir::text::parse(text).expect("parses");
+        let f = &module.functions[0];
+        let [a, b] = [0, 1].map(Block::from_u32);
+        let lane = |index| Lane::virt(sassafras_ir::RegClass::Gpr, index).expect("a lane");
+        let mut wanted = Wanted::new(f);
+        assert!(wanted.behind(a, lane(1)) && !wanted.behind(b, lane(1)) && !wanted.behind(a, lane(2)));
+        wanted.left = 0;
+        assert!(wanted.behind(b, lane(1)) && wanted.behind(a, lane(2)));
+    }
+}

@@ -6,6 +6,7 @@
 use super::block::Pair;
 use super::lines::Side;
 use super::{Illegal, Place, Rule};
+use crate::values::Match;
 use rustc_hash::FxHashSet;
 use sassafras_ptx::InstId;
 
@@ -15,7 +16,7 @@ pub(super) fn of(side: &Side<'_>, inst: InstId) -> Option<String> {
 }
 
 /// The first pair, as a place in the new block, whose instructions have other places in the sources.
-pub(super) fn mismatch(pair: &Pair<'_>, matched: impl Iterator<Item = u32>) -> Option<usize> {
+pub(super) fn mismatch(pair: &Pair<'_>, places: &[Match]) -> Option<usize> {
     let (old, new) = (pair.functions.old, pair.functions.new);
     let mut seen: Option<FxHashSet<String>> = None;
     let mut wrong = |was: InstId, is: InstId| {
@@ -30,7 +31,7 @@ pub(super) fn mismatch(pair: &Pair<'_>, matched: impl Iterator<Item = u32>) -> O
             (was, is) => was != is,
         }
     };
-    matched.zip(&pair.is).position(|(from, &is)| wrong(pair.was[from as usize], is))
+    places.iter().zip(&pair.is).position(|(at, &is)| wrong(pair.was[at.from as usize], is))
 }
 
 /// A `.loc` of the new module that the old one does not have.

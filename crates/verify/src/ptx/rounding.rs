@@ -120,3 +120,44 @@ pub(super) fn check(fragile: &Fragile, places: &[Match]) -> Result<(), Broken> {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sassafras_ptx::{Module, contraction, lower};
+    use sassafras_testkit::rng::Rng;
+    use std::fmt::Write;
+
+    /// Random blocks: what stays in order is what the front-end keeps, though found in another way.
+    #[test]
+    fn the_rule_is_that_of_the_front_end() {
+        let mut fragile_blocks = 0;
+        for seed in 0..2_000 {
+            let mut rng = Rng::new(seed);
+            let mut text =
+                String::from(".entry k() {\n.reg .f32 %f<9>;\n.reg .f64 %d<9>;\n.reg .pred %p<3>;\n");
+            for _ in 0..2 + rng.below(20) {
+                let opcode =
+                    *rng.pick(&["mul", "mul", "mul", "mul.rn", "add", "add", "sub", "add.rz", "max"]);
+                let guard = rng.pick(&["", "", "", "@%p1 ", "@!%p2 "]);
+                let (ty, name) = *rng.pick(&[
+                    ("f32", "%f"),
+                    ("f32", "%f"),
+                    ("f64", "%d"),
+                    ("ftz.f32", "%f"),
+                    ("f32", "%f"),
+                ]);
+                let [a, b, c] = [(); 3].map(|()| rng.below(4));
+                writeln!(text, "{guard}{opcode}.{ty} {name}{a}, {name}{b}, {name}{c};").expect("room");
+            }
+            let module = Module::parse(&(text + "ret;\n}\n")).expect("sound");
+            let f = lower(&module, &module.functions()[0]).expect("small").function;
+            let block = f.blocks().next().expect("a block");
+            let found = fragile(&f, f.block_insts(block));
+            assert_eq!(found.ordered, contraction::kept(&f, block), "seed {seed}: {}", module.source());
+            assert!(found.ordered.iter().all(|place| found.fixed.binary_search(place).is_ok()));
+            fragile_blocks += usize::from(!found.ordered.is_empty());
+        }
+        assert!(fragile_blocks > 150, "only {fragile_blocks}");
+    }
+}

@@ -24,9 +24,9 @@ impl Event<'_> {
             Some(Event::Token(text)) => format!("`{text}`"),
             Some(Event::Block) => "a block of instructions".to_owned(),
             Some(Event::Label(place, name)) => {
+                let plural = if place == 1 { "" } else { "s" };
                 format!(
-                    "`{name}` behind {place} instruction{} of the block",
-                    if place == 1 { "" } else { "s" }
+                    "`{name}`, which no instruction names, behind {place} instruction{plural} of its block"
                 )
             }
         }
