@@ -2,14 +2,14 @@
 //!
 //! Goal: whoever made the new module, however, what it computes is what the old one does. Four things are proven:
 //!
-//! 1. [`skeleton`]: everything outside instructions is the same, token by token, and blocks are cut the same way. Blanks and comments do not
+//! 1. `skeleton`: everything outside instructions is the same, token by token, and blocks are cut the same way. Blanks and comments do not
 //!    count; labels that no instruction names keep their place in their block.
 //! 2. Each block holds the same operations on the same values, in an order that keeps every dependence: value numbering
-//!    ([`crate::values`]) over what the instructions are apart from their registers ([`steps`]). So registers may have other names, of the
-//!    same declared type, and operands that commute may have changed places; what is still wanted behind the block ([`live`]) is compared
+//!    (`values`) over what the instructions are apart from their registers (`steps`). So registers may have other names, of the
+//!    same declared type, and operands that commute may have changed places; what is still wanted behind the block (`live`) is compared
 //!    by name.
-//! 3. [`rounding`]: ptxas fuses the same products with the same sums.
-//! 4. [`locations`]: every instruction has the `.loc` that it had.
+//! 3. `rounding`: ptxas fuses the same products with the same sums.
+//! 4. `locations`: every instruction has the `.loc` that it had.
 //!
 //! What an instruction reads, writes and orders is said by the front-end (`sassafras_ptx::lower`); nothing is shared with a scheduler. Not
 //! proven: what debug sections say about registers that got other names.
