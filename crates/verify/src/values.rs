@@ -117,6 +117,32 @@ pub(crate) fn compare(
     stops: &[usize],
     mut wanted: impl FnMut(Lane) -> bool,
 ) -> Result<Vec<Match>, Deviation> {
+    // Two accesses are at one address when their registers hold the same where their guards hold, or when they hold the same whatever
+    // guards say. Either is right; where one does not see it, the other may.
+    let found = compare_by(Addresses::Guarded, old, new, stops, &mut wanted);
+    let conflicts = matches!(found, Err(Deviation::Sees { .. } | Deviation::LiveOut(_)));
+    if conflicts && old.iter().any(|step| step.guard.is_some() && !step.accesses.is_empty()) {
+        return compare_by(Addresses::Whole, old, new, stops, &mut wanted).or(found);
+    }
+    found
+}
+
+/// Which value an address register counts with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Addresses {
+    /// What it holds where the guard of the access does.
+    Guarded,
+    /// What it holds, for either outcome.
+    Whole,
+}
+
+fn compare_by(
+    addresses: Addresses,
+    old: &[Step],
+    new: &[Step],
+    stops: &[usize],
+    wanted: &mut impl FnMut(Lane) -> bool,
+) -> Result<Vec<Match>, Deviation> {
     let sorted = |steps: &[Step]| {
         let mut signatures: Vec<Print> = steps.iter().map(Step::operation).collect();
         signatures.sort_unstable();
@@ -125,7 +151,7 @@ pub(crate) fn compare(
     if sorted(old) != sorted(new) {
         return Err(Deviation::Other);
     }
-    let (was, is) = (Walk::run(old, stops), Walk::run(new, stops));
+    let (was, is) = (Walk::run(addresses, old, stops), Walk::run(addresses, new, stops));
     let stop = was.stops.iter().zip(&is.stops).position(|(was, is)| was != is);
     let paired = pair(old, new, &was.seen, &is.seen);
     // What comes first is the cause: behind a stop that differs, everything does.
@@ -261,7 +287,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn run(steps: &[Step], stops: &[usize]) -> Walk {
+    fn run(addresses: Addresses, steps: &[Step], stops: &[usize]) -> Walk {
         let accesses = steps.iter().flat_map(|step| &step.accesses);
         let positions = Positions::new(accesses.map(|(access, _)| access));
         let mut walk = Walk::default();
@@ -271,12 +297,12 @@ impl Walk {
                 walk.stops.push(walk.state);
                 walk.afresh(fold(walk.state, place as Print));
             }
-            walk.step(step, &positions);
+            walk.step(addresses, step, &positions);
         }
         walk
     }
 
-    fn step(&mut self, step: &Step, positions: &Positions) {
+    fn step(&mut self, addresses: Addresses, step: &Step, positions: &Positions) {
         let guard = step.guard.map(|guard| (self.held(guard.lane).full, usize::from(guard.negated)));
         // Where threads look at each other's registers, theirs count too, whatever their guards say.
         let under = guard.filter(|_| !step.effects.contains(Effects::CROSS_LANE));
@@ -290,7 +316,10 @@ impl Walk {
         let accesses: Vec<Access> = (step.accesses.iter())
             .filter_map(|(access, written)| {
                 kind.ordered |= access.flags.contains(AccessFlags::VOLATILE);
-                Access::new(access, *written, read)
+                match addresses {
+                    Addresses::Guarded => Access::new(access, *written, read),
+                    Addresses::Whole => Access::new(access, *written, |lane| self.held(lane).full),
+                }
             })
             .collect();
         kind.soft |= !accesses.is_empty();

@@ -4,11 +4,11 @@ use super::lines::Side;
 use super::live::Wanted;
 use super::rounding::{self, Broken};
 use super::steps::{self, Named};
-use super::{Comparison, Illegal, Options, Place, Report, Rule, Sees, locations};
-use crate::reorder::What;
+use super::{Comparison, Illegal, Options, Place, Report, Rule, Sees, locations, pairing};
+use crate::reorder::{self, What};
 use crate::values::{self, Deviation, Match, Step};
 use rustc_hash::FxHashMap;
-use sassafras_ir::{Block, Lane};
+use sassafras_ir::{Block, Inst, Lane};
 use sassafras_ptx::syntax::Function;
 use sassafras_ptx::{BlockId, InstId, LowerError, Lowered, Numbering, lower_with};
 
@@ -124,16 +124,20 @@ impl Pair<'_> {
         };
         let mut wanted =
             |lane| wanted.get_or_insert_with(|| Wanted::new(&was_ir.function)).behind(block, lane);
-        let mut places = check.order(false, &mut wanted).map_err(|deviation| check.explain(deviation))?;
+        let insts = was_ir.function.block_insts(block);
+        let mut places = match check.same_text(&was_ir.function, insts) {
+            Some(places) => places,
+            None => check.values(false, &mut wanted).map_err(|deviation| check.explain(deviation))?,
+        };
         if let Some(at) = locations::mismatch(self, &places) {
             // Of instructions that do the same, others may belong together.
-            places = match check.order(true, &mut wanted) {
+            places = match check.values(true, &mut wanted) {
                 Ok(others) if locations::mismatch(self, &others).is_none() => others,
                 _ => return Err(check.location(places[at].from as usize, at)),
             };
         }
         if self.functions.options.rounding {
-            let fragile = rounding::fragile(&was_ir.function, was_ir.function.block_insts(block));
+            let fragile = rounding::fragile(&was_ir.function, insts);
             rounding::check(&fragile, &places).map_err(|broken| check.rounding(&broken, &places))?;
         }
         Ok(figures(&places, &check.was, &check.is))
@@ -155,8 +159,34 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Which old instruction stands at every new place; with `located`, only those with the same `.loc` are the same.
-    fn order(&self, located: bool, wanted: &mut impl FnMut(Lane) -> bool) -> Result<Vec<Match>, Deviation> {
+    /// Which old instruction stands at every new place, when all are there with the registers that they had and nothing that any of them
+    /// sees depends on the order.
+    fn same_text(&self, f: &sassafras_ir::Function, insts: &[Inst]) -> Option<Vec<Match>> {
+        let Functions { old, new, .. } = self.pair.functions;
+        let keys = |side: &Side<'_>, insts: &[InstId], named: &[Named]| -> Vec<[u128; 3]> {
+            let key = |(&inst, named): (&InstId, &Named)| {
+                let [text, other] = named.texts;
+                [steps::fold(text, location(side, inst)), text, text.min(other)]
+            };
+            insts.iter().zip(named).map(key).collect()
+        };
+        let (was, is) = (keys(old, &self.pair.was, &self.was), keys(new, &self.pair.is, &self.is));
+        let places = pairing::pair(&was, &is)?;
+        let order: Vec<Inst> = places.iter().map(|&from| insts[from as usize]).collect();
+        reorder::check(f, insts, &order).ok()?;
+        let commuted = |from: u32, to: usize| was[from as usize][1] != is[to][1];
+        Some(
+            places
+                .into_iter()
+                .enumerate()
+                .map(|(to, from)| Match { from, commuted: commuted(from, to) })
+                .collect(),
+        )
+    }
+
+    /// Which old instruction stands at every new place, with other registers or without; with `located`, only those with the same `.loc` are
+    /// the same.
+    fn values(&self, located: bool, wanted: &mut impl FnMut(Lane) -> bool) -> Result<Vec<Match>, Deviation> {
         let steps = |side: &Side<'_>, insts: &[InstId], named: &[Named]| -> Vec<Step> {
             let pairs = insts.iter().zip(named);
             pairs.map(|(&inst, named)| self.step(side, inst, named, located)).collect()
@@ -225,7 +255,7 @@ impl Check<'_> {
     /// A step whose registers, and if wanted whose place in the sources, tell it from others that do the same.
     fn step(&self, side: &Side<'_>, inst: InstId, named: &Named, located: bool) -> Step {
         let mut step = named.step.clone();
-        let loc = locations::of(side, inst).map_or(0, |loc| steps::text(&loc));
+        let loc = location(side, inst);
         step.names = steps::fold(named.names, loc);
         if located {
             step.signature = steps::fold(step.signature, loc);
@@ -245,6 +275,11 @@ impl Check<'_> {
         };
         (find(&self.pair.was, &self.was, 1), find(&self.pair.is, &self.is, -1))
     }
+}
+
+/// A number for the `.loc` in force for an instruction.
+fn location(side: &Side<'_>, inst: InstId) -> u128 {
+    locations::of(side, inst).map_or(0, |loc| steps::text(&loc))
 }
 
 fn figures(places: &[Match], was: &[Named], is: &[Named]) -> Report {

@@ -4,7 +4,8 @@
 //!
 //! 1. `skeleton`: everything outside instructions is the same, token by token, and blocks are cut the same way. Blanks and comments do not
 //!    count; labels that no instruction names keep their place in their block.
-//! 2. Each block holds the same operations on the same values, in an order that keeps every dependence: value numbering
+//! 2. Each block holds the same operations on the same values, in an order that keeps every dependence: what every instruction sees
+//!    (`reorder`) where the texts are the same, else value numbering
 //!    (`values`) over what the instructions are apart from their registers (`steps`). So registers may have other names, of the
 //!    same declared type, and operands that commute may have changed places; what is still wanted behind the block (`live`) is compared
 //!    by name.
@@ -22,6 +23,7 @@ mod illegal;
 mod lines;
 mod live;
 mod locations;
+mod pairing;
 mod rounding;
 mod skeleton;
 mod steps;

@@ -18,6 +18,8 @@ pub(super) struct Named {
     pub names: Print,
     /// The same with the operands that commute exchanged.
     pub exchanged: Print,
+    /// All of the text, as it stands and with the operands that commute exchanged.
+    pub texts: [Print; 2],
 }
 
 /// Marks that no text has.
@@ -81,8 +83,10 @@ pub(super) fn step(module: &Module, inst: InstId, f: &Function, ir: Inst) -> Nam
     if commuting.is_some() {
         signature = fold(signature, PLACE);
     }
-    let [exchanged, names] =
-        [[1, 0], [0, 1]].map(|order| order.map(|at| own_names[at]).into_iter().fold(names, fold));
+    let orders = [[0, 1], [1, 0]];
+    let [names, exchanged] = orders.map(|order| order.map(|at| own_names[at]).into_iter().fold(names, fold));
+    let [text, other] = orders.map(|order| order.map(|at| own[at]).into_iter().fold(signature, fold));
+    let texts = [fold(text, names), fold(other, exchanged)];
     let mut step = Step::new(signature, names, effects);
     step.guard = f.inst(ir).guard;
     f.for_each_read(ir, |read| {
@@ -109,7 +113,7 @@ pub(super) fn step(module: &Module, inst: InstId, f: &Function, ir: Inst) -> Nam
             Commuting { signature: own[operand - 1], reads }
         }));
     }
-    Named { step, names, exchanged }
+    Named { step, names, exchanged, texts }
 }
 
 fn within(token: Span, span: Span) -> bool {

@@ -91,7 +91,7 @@ fn instruction(rng: &mut Rng, n: usize) -> String {
         4 => format!("sub.s32 %r{a}, %r{b}, {n};"),
         5 => format!("mad.lo.s32 %r{a}, %r{b}, %r{c}, {n};"),
         6 => format!("mul.f32 %f{a}, %f{b}, 0f{n:08X};"),
-        7 => format!("add.f32 %f{a}, %f{b}, %f{c}; // {n}"),
+        7 => format!("add.f32 %f{a}, %f{}, %f{}; // {n}", b.min(c), b.max(c)),
         8 => format!("fma.rn.f32 %f{a}, %f{b}, %f{c}, 0f{n:08X};"),
         9 => format!("add.s64 %rd{a}, %rd{b}, {n};"),
         10 => format!("mul.wide.s32 %rd{a}, %r{b}, {n};"),
