@@ -104,7 +104,7 @@ pub struct Ptx {
     /// How messages call it.
     pub name: String,
     /// What it holds.
-    pub module: sassafras_ptx::Module,
+    pub module: Box<sassafras_ptx::Module>,
 }
 
 /// The bytes of a file that holds device code, with its name for messages.
@@ -184,7 +184,7 @@ impl Ptx {
     fn parse(name: String, source: &str) -> Result<Ptx> {
         let module = sassafras_ptx::Module::parse(source)
             .map_err(|error| Failure::Shown(error.render(&name, source, std::io::stderr().is_terminal())))?;
-        Ok(Ptx { name, module })
+        Ok(Ptx { name, module: Box::new(module) })
     }
 
     /// Every name and architecture asked for has to be there.

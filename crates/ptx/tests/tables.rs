@@ -130,7 +130,7 @@ fn first_row_that_fits_is_taken() {
 #[test]
 fn machine_names_are_checked() {
     let load = |row: &str| {
-        let opcodes = format!("{OPCODES}add,,> < <,,,isa\n");
+        let opcodes = format!("{OPCODES}add,,> < <,,,,isa\n");
         let (modifiers, special) =
             (format!("{MODIFIERS}b32,type,4,isa\n"), format!("{SPECIAL}%tid,constant,isa\n"));
         Table::load(&opcodes, &modifiers, &special, &format!("{MACHINE}{row}"))
