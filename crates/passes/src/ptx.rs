@@ -1,7 +1,8 @@
 //! Goal: the blocks of a PTX module in another order, with everything else as it came.
 //!
 //! Every function is lowered, its blocks are ordered by [`schedule_function`], and the text is moved. Products and sums that ptxas would fuse
-//! keep their order among themselves, so that results stay the same bit for bit ([`sassafras_ptx::contraction`]).
+//! keep their order among themselves, so that results stay the same bit for bit ([`sassafras_ptx::contraction`]). The checker of
+//! `sassafras-verify` has the last word on the whole module.
 //!
 //! Cost: that of list scheduling; functions in parallel, with the same result whatever the number of threads.
 
@@ -23,6 +24,9 @@ pub enum PtxError {
     /// A function could not be scheduled.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
+    /// The checker of modules does not accept what would be written: a defect of the scheduler. Nothing is changed.
+    #[error("the scheduled module was rejected: {0}")]
+    Rejected(Box<sassafras_verify::ptx::Illegal>),
 }
 
 /// The new orders of a function's blocks.
@@ -50,15 +54,18 @@ pub fn schedule_ptx(
     let results: Vec<Result<(FunctionReport, Orders), PtxError>> = functions.par_iter().map(one).collect();
     let results: Vec<(FunctionReport, Orders)> = results.into_iter().collect::<Result<_, _>>()?;
     let mut reports = Vec::with_capacity(results.len());
+    let mut new = module.clone();
     for (report, orders) in results {
         for (block, order) in orders {
             // An order that the module refuses is one that lost an instruction, which the checker would have said.
-            if module.order(block) != order && module.reorder(block, &order).is_err() {
+            if new.order(block) != order && new.reorder(block, &order).is_err() {
                 unreachable!("checked orders are permutations");
             }
         }
         reports.push(report);
     }
+    sassafras_verify::ptx::check(module, &new).map_err(|illegal| PtxError::Rejected(Box::new(illegal)))?;
+    *module = new;
     Ok(reports)
 }
 
