@@ -220,6 +220,9 @@ impl<'d> Files<'d> {
     fn put_in(&self, growth: &Growth, moves: &[Move<'_>]) -> Checked<()> {
         let mut order: Vec<Range<u64>> = moves.iter().map(|moved| moved.new.in_file()).collect();
         order.sort_by_key(|range| (range.start, range.end));
+        if moves.iter().map(|moved| moved.new.addr + moved.new.size).max() != Some(growth.new.end()) {
+            return Err(grown("its last segment does not end with a section that moved"));
+        }
         let end = growth.cut + growth.shift;
         order.push(end..end);
         let mut at = growth.cut;
@@ -264,7 +267,11 @@ impl<'d> Files<'d> {
         let phase = |range: &Range<u64>, section: &Section<'_>| (range.start - section.offset) % align;
         let same_phase =
             |(was, is): (&Range<u64>, &Range<u64>)| phase(was, &moved.old) == phase(is, &moved.new);
-        if old.len() != new.len() || !old.iter().zip(&new).all(same_phase) {
+        let rest = |all: &[Range<u64>], section: &Section<'_>| {
+            section.in_file().end - all.last().map_or(section.offset, |last| last.end)
+        };
+        let same_rest = rest(&old, &moved.old) == rest(&new, &moved.new);
+        if old.len() != new.len() || !old.iter().zip(&new).all(same_phase) || !same_rest {
             return Err(grown(format!("{name} does not hold as many fatbinaries with the same alignment")));
         }
         Ok(old.into_iter().zip(new).collect())
