@@ -15,7 +15,8 @@
 //! **What leads to a fatbinary** is the field of a wrapper, the structure that a host stub hands to the CUDA runtime (magic,
 //! version, pointer, pointer), and it leads there by a relative relocation, packed or not, or in a file that is loaded where
 //! it was linked by an address that is simply there. These follow, each to its own fatbinary, and so do the symbols that only
-//! debuggers read. Whatever else is seen to lead into the section is a reason to leave the file alone.
+//! debuggers read. Whatever else is seen to lead into the section is a reason to leave the file alone. A fatbinary that nothing leads to
+//! (nvcc links an empty one into every file) moves along unless it is edited: who would use it could not be told.
 //!
 //! **The old bytes stay where they were.** Code may refer to the section in ways that cannot be seen (`lea` relative to the
 //! program counter), and such code finds what it always found: the fatbinary as it came, working. Every address that was
@@ -68,7 +69,7 @@ pub enum Fixed {
         /// Its address, or for a symbol its place in the file.
         at: u64,
     },
-    /// A fatbinary that no wrapper leads to.
+    /// An edited fatbinary that no wrapper leads to.
     #[error("no wrapper is seen to lead to the fatbinary at address {0:#x}")]
     Unreached(u64),
 }
@@ -87,8 +88,13 @@ pub(crate) struct Movable {
 }
 
 impl Host<'_> {
-    /// Whether a section of fatbinaries can move.
-    pub fn movable(&self, section: usize, all: &[Fatbin]) -> Result<Movable, Fixed> {
+    /// Whether a section of fatbinaries can move. Which of them are edited is given by their number.
+    pub fn movable(
+        &self,
+        section: usize,
+        all: &[Fatbin],
+        is_edited: impl Fn(usize) -> bool,
+    ) -> Result<Movable, Fixed> {
         let header = &self.sections[section];
         let file = header.file_range();
         let (mut fatbins, mut starts, mut ends) = (Vec::new(), Vec::new(), Vec::new());
@@ -104,7 +110,8 @@ impl Host<'_> {
             return Err(Fixed::Structure("a fatbinary does not start at a multiple of 8"));
         }
         let addresses = Addresses::new(header.addr, header.size, &starts);
-        let fields = self.fields(section, &addresses)?;
+        let edited: Vec<usize> = (0..fatbins.len()).filter(|&index| is_edited(fatbins[index])).collect();
+        let fields = self.fields(section, &addresses, &edited)?;
         Ok(Movable { section, fatbins, starts, ends, fields })
     }
 }

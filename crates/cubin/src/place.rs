@@ -65,9 +65,11 @@ impl Container<'_> {
             Err(fixed) => return self.place_within(packs, |_| fixed),
         };
         let section = |pack: &Pack<'_>| host.section_at(self.fatbins[pack.number].start);
+        let by_number: BTreeMap<usize, &Pack<'_>> = packs.iter().map(|pack| (pack.number, pack)).collect();
+        let is_edited = |number: usize| by_number.contains_key(&number);
         let mut sections: BTreeMap<usize, Result<Movable, Fixed>> = BTreeMap::new();
         for index in packs.iter().filter(|pack| !pack.fits).filter_map(section) {
-            sections.entry(index).or_insert_with(|| host.movable(index, &self.fatbins));
+            sections.entry(index).or_insert_with(|| host.movable(index, &self.fatbins, is_edited));
         }
         let fixed = |pack: &Pack<'_>| {
             let section = section(pack).and_then(|index| sections.get(&index));
@@ -86,7 +88,6 @@ impl Container<'_> {
         moving.extend(too_large.filter_map(|(pack, _)| section(pack)));
         let staying = tried.into_iter().filter(|(pack, _)| stays(pack, &moving));
         let (data, refused) = self.write(staying.filter_map(|(pack, body)| Some((pack, body?))));
-        let by_number: BTreeMap<usize, &Pack<'_>> = packs.iter().map(|pack| (pack.number, pack)).collect();
         let moves: Vec<(&Movable, Vec<Vec<u8>>)> = (moving.iter())
             .filter_map(|index| sections.get(index)?.as_ref().ok())
             .map(|movable| {

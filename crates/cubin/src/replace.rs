@@ -94,6 +94,7 @@ impl Container<'_> {
                 Err(why) => refused.push((edit, why)),
             }
         }
+        changes.retain(|_, changes| !changes.is_empty());
         let packs: Vec<Pack<'_>> = (changes.into_iter().collect::<Vec<_>>().into_par_iter())
             .map(|(fatbin, changes)| self.pack(fatbin, changes))
             .collect();

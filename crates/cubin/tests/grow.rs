@@ -145,6 +145,24 @@ fn grown_files_grow_again() {
     }
 }
 
+/// nvcc links a fatbinary into every file that nothing leads to. It moves along, but not with other contents.
+#[test]
+fn what_nothing_leads_to_is_not_edited() {
+    let mut linked = sample(Form::Shared);
+    linked.put(".rela.dyn", 48 + 16, 0);
+    let container = Container::parse(&linked.file).expect("recognised");
+    let images = container.images();
+    let same = container.bytes(&images[0]).expect("reads").into_owned();
+    let new = noise(5000, 5);
+    let file = container.replace_all(&[(&images[0], &same), (&images[2], &new)]).expect("grows");
+    let again = Container::parse(&file).expect("still whole");
+    assert_eq!(*again.bytes(&again.images()[0]).expect("reads"), same);
+    assert_eq!(*again.bytes(&again.images()[2]).expect("reads"), new);
+    let (_, refused) = container.replace_fitting(&[(&images[1], &noise(400, 6)), (&images[2], &new)]);
+    let unreached = |why: &NoRoom| matches!(why, NoRoom::TooLarge { fixed, .. } if matches!(**fixed, Fixed::Unreached(_)));
+    assert!(matches!(&refused[..], [(1, why)] if unreached(why)), "{refused:?}");
+}
+
 /// Why a file does not grow.
 fn refusal(file: &[u8]) -> Fixed {
     let container = Container::parse(file).expect("recognised");

@@ -71,8 +71,13 @@ impl Addresses {
 type Dynamic = BTreeMap<i64, u64>;
 
 impl Host<'_> {
-    /// Every field that holds an address in a section.
-    pub(super) fn fields(&self, section: usize, addresses: &Addresses) -> Result<Vec<Field>, Fixed> {
+    /// Every field that holds an address in a section. Of the fatbinaries in it, wrappers have to lead to the edited ones.
+    pub(super) fn fields(
+        &self,
+        section: usize,
+        addresses: &Addresses,
+        edited: &[usize],
+    ) -> Result<Vec<Field>, Fixed> {
         let mut fields = Vec::new();
         let dynamic = self.dynamic()?;
         self.relocations(&dynamic, addresses, &mut fields)?;
@@ -81,10 +86,9 @@ impl Host<'_> {
             self.wrappers(addresses, &mut fields)?;
         }
         let reached: BTreeSet<Target> = fields.iter().map(|field| field.target).collect();
-        for (&address, &index) in &addresses.fatbins {
-            if !reached.contains(&Target::Fatbin(index)) {
-                return Err(Fixed::Unreached(address));
-            }
+        if let Some(index) = edited.iter().find(|&&index| !reached.contains(&Target::Fatbin(index))) {
+            let address = addresses.fatbins.iter().find(|(_, found)| *found == index);
+            return Err(Fixed::Unreached(address.map_or(addresses.start, |(&address, _)| address)));
         }
         self.symbols(section, addresses, &mut fields)?;
         fields.sort_unstable();

@@ -11,7 +11,7 @@
 //! * **Sections** are where they were; those that are not loaded by so much further back; those that moved hold as many fatbinaries as
 //!   before, are in the new part of the segment, and do not overlap.
 //! * **Pointers** (`pointers`) that led to a fatbinary of a section that moved lead to the same one now, each is that of a wrapper,
-//!   every fatbinary is led to, and nothing leads to where it was.
+//!   every fatbinary that is not as it was is led to, and nothing leads to where it was.
 //! * **Symbols** of sections that moved follow.
 //!
 //! What is inside the fatbinaries is compared as ever; this says where they are.
@@ -54,18 +54,26 @@ pub(super) fn compare(old: &[u8], new: &[u8]) -> Checked<Grown> {
     files.put_in(&growth, &moves)?;
     let mut found = Grown { stretches: Vec::new(), differences: Vec::new() };
     let mut fatbinaries: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut pairs: Vec<(u64, Range<u64>, Range<u64>)> = Vec::new();
     for moved in &moves {
-        let pairs = files.fatbinaries(moved)?;
-        for (was, is) in &pairs {
-            fatbinaries.insert(
-                moved.old.addr + (was.start - moved.old.offset),
-                moved.new.addr + (is.start - moved.new.offset),
-            );
+        for (was, is) in files.fatbinaries(moved)? {
+            let address = moved.new.addr + (is.start - moved.new.offset);
+            fatbinaries.insert(moved.old.addr + (was.start - moved.old.offset), address);
+            pairs.push((address, was, is));
         }
-        found.stretches.extend(pairs.into_iter().map(|(old, new)| Stretch { old, new, resized: true }));
     }
     let mut excused = files.header_fields(&growth);
-    excused.extend(pointers::compare(&files, &moves, &fatbinaries, &mut found.differences)?);
+    let followed = pointers::compare(&files, &moves, &fatbinaries, &mut found.differences)?;
+    excused.extend(followed.fields);
+    for (address, was, is) in pairs {
+        // Who uses one that nothing leads to cannot be told, and may use the old one.
+        let is_same = part(old, &was) == part(new, &is);
+        if !followed.reached.contains(&address) && !is_same {
+            let what = format!("nothing leads to the fatbinary at {address:#x}, which is not as it was");
+            found.differences.push(*grown(what));
+        }
+        found.stretches.push(Stretch { old: was, new: is, resized: true });
+    }
     excused.extend(files.symbols(&moves, &fatbinaries, &mut found.differences)?);
     // Fatbinaries that stay are compared like those that move.
     for (was, is) in files.old.sections.iter().zip(&files.new.sections) {
@@ -77,6 +85,11 @@ pub(super) fn compare(old: &[u8], new: &[u8]) -> Checked<Grown> {
     excused.sort_by_key(|range| range.start);
     found.differences.extend(files.bytes(&growth, &excused));
     Ok(found)
+}
+
+/// A part of a file; reading has checked that it is there.
+fn part<'d>(file: &'d [u8], at: &Range<u64>) -> &'d [u8] {
+    &file[at.start as usize..at.end as usize]
 }
 
 /// Both files.
