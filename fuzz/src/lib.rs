@@ -10,6 +10,7 @@ mod cubin;
 mod dep_graph;
 mod knobs;
 mod ptx;
+mod ptx_pair;
 mod sass_decode;
 pub mod seeds;
 mod text_ir;
@@ -20,6 +21,7 @@ pub use cubin::cubin;
 pub use dep_graph::dep_graph;
 pub use knobs::knobs;
 pub use ptx::ptx;
+pub use ptx_pair::ptx_pair;
 pub use sass_decode::sass_decode;
 pub use text_ir::text_ir;
 
@@ -33,7 +35,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     Target { name: "text_ir", run: text_ir },
     Target { name: "knobs", run: knobs },
     Target { name: "hwprofile", run: hwprofile },
@@ -43,6 +45,7 @@ pub const TARGETS: [Target; 9] = [
     Target { name: "container", run: container },
     Target { name: "sass_decode", run: sass_decode },
     Target { name: "ptx", run: ptx },
+    Target { name: "ptx_pair", run: ptx_pair },
 ];
 
 /// Hardware profiles: what decodes has exactly one encoding and prints.

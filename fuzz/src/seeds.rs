@@ -29,7 +29,7 @@ pub fn seeds(target: &str) -> io::Result<Vec<Vec<u8>>> {
             all.extend(file_tests(here, "deps", ".sir")?);
             all.extend((0..24).map(|seed| random_text(seed, 1, 20)));
         }
-        "ptx" => all.extend(file_tests(here, "ptx", ".ptx")?),
+        "ptx" | "ptx_pair" => all.extend(file_tests(here, "ptx", ".ptx")?),
         "hwprofile" => all.extend(profiles()),
         "control" => all.extend(instructions()),
         "cubin" => all.push(build::cubin()),

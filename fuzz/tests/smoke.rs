@@ -66,6 +66,11 @@ fn ptx() {
     smoke("ptx");
 }
 
+#[test]
+fn ptx_pair() {
+    smoke("ptx_pair");
+}
+
 /// A seed with a few edits, or noise.
 fn input(u: &mut Unstructured<'_>, seeds: &[Vec<u8>]) -> Result<Vec<u8>> {
     if u.ratio(1, 8)? {

@@ -85,6 +85,8 @@ impl Selection {
 pub enum Input {
     /// The text IR.
     Text(Text),
+    /// PTX.
+    Ptx(Ptx),
     /// A cubin or something that holds cubins.
     Binary(Binary),
 }
@@ -95,6 +97,14 @@ pub struct Text {
     pub name: String,
     /// What it holds.
     pub module: Module,
+}
+
+/// A parsed PTX file with its name for messages.
+pub struct Ptx {
+    /// How messages call it.
+    pub name: String,
+    /// What it holds.
+    pub module: Box<sassafras_ptx::Module>,
 }
 
 /// The bytes of a file that holds device code, with its name for messages.
@@ -119,6 +129,7 @@ impl Input {
             bail!("{name}: offset 0: starts with a byte-order mark; save the text IR as UTF-8 without one");
         }
         match String::from_utf8(bytes) {
+            Ok(source) if is_ptx(&source) => Ok(Input::Ptx(Ptx::parse(name, &source)?)),
             Ok(source) => Ok(Input::Text(Text::parse(&name, &source)?)),
             Err(error) => {
                 let offset = error.utf8_error().valid_up_to();
@@ -128,7 +139,7 @@ impl Input {
     }
 }
 
-const EXPECTED: &str = "the text IR, a cubin, a fatbinary, or an ELF file or archive that holds one";
+const EXPECTED: &str = "the text IR, PTX, a cubin, a fatbinary, or an ELF file or archive that holds one";
 
 impl Text {
     /// The sample.
@@ -137,9 +148,6 @@ impl Text {
     }
 
     fn parse(name: &str, source: &str) -> Result<Text> {
-        if source.trim_start().starts_with(".version") || source.contains("\n.version") {
-            bail!("{name}: this is PTX, which is not read yet; compile it to a cubin with ptxas");
-        }
         let module = text::parse(source)
             .map_err(|error| Failure::Shown(error.render(name, source, std::io::stderr().is_terminal())))?;
         for f in &module.functions {
@@ -172,6 +180,21 @@ impl Text {
     }
 }
 
+impl Ptx {
+    fn parse(name: String, source: &str) -> Result<Ptx> {
+        let module = sassafras_ptx::Module::parse(source)
+            .map_err(|error| Failure::Shown(error.render(&name, source, std::io::stderr().is_terminal())))?;
+        Ok(Ptx { name, module: Box::new(module) })
+    }
+
+    /// Every name and architecture asked for has to be there.
+    pub fn check(&self, selection: &Selection) -> Result<()> {
+        let arch = self.module.target().unwrap_or_default();
+        let functions = self.module.functions().iter().filter(|function| function.has_body());
+        selection.check(&self.name, functions.map(|f| (self.module.text(f.name()), arch)))
+    }
+}
+
 impl Binary {
     /// Finds the images.
     pub fn container(&self) -> Result<Container<'_>> {
@@ -199,6 +222,11 @@ pub fn read_bytes(path: &Path) -> Result<(String, Vec<u8>)> {
     let name = path.display().to_string();
     let bytes = std::fs::read(path).with_context(|| name.clone())?;
     Ok((name, bytes))
+}
+
+/// Whether a text is PTX: nothing else has a version.
+fn is_ptx(source: &str) -> bool {
+    source.trim_start().starts_with(".version") || source.contains("\n.version")
 }
 
 /// Whether the first bytes are those of a format that holds device code.

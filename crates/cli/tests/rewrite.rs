@@ -1,8 +1,7 @@
 //! Binaries in and out: byte for byte, shuffled and restored, and nothing written when something is wrong.
 
 use sassafras_cubin::{Capsules, Code, CodeEdit, Cubin, Reason, RewriteOptions};
-use sassafras_list::Direction;
-use sassafras_passes::{Choice, LatencySource, Options, schedule_function};
+use sassafras_passes::{Choice, Options, schedule_function};
 use sassafras_sass::program::{Program, Relative};
 use sassafras_verify::against;
 use std::io::Read;
@@ -23,13 +22,7 @@ fn input(name: &str) -> PathBuf {
 
 /// A random legal order of one section.
 fn shuffled(cubin: &Cubin<'_>, code: &Code<'_>, seed: u64) -> CodeEdit {
-    let options = Options {
-        strategy: Choice::Shuffle { seed },
-        latency: LatencySource::Measured,
-        unknown_latency: None,
-        direction: Direction::TopDown,
-        trace: false,
-    };
+    let options = Options { strategy: Choice::Shuffle { seed }, ..Options::default() };
     let program = Program::new(cubin).expect("a table");
     let relative = Relative::new(program.arch());
     let mut edit = CodeEdit::unchanged(code);

@@ -206,6 +206,18 @@ impl Graph {
         Some(graph)
     }
 
+    /// The same graph in which what waits for one of these nodes waits at least so long.
+    #[must_use]
+    pub fn with_latency(mut self, nodes: &[Node], latency: u16) -> Graph {
+        for &node in nodes {
+            for at in self.succs.of(node).to_vec() {
+                let edge = &mut self.edges[at as usize];
+                edge.latency = edge.latency.max(latency);
+            }
+        }
+        self
+    }
+
     /// Every node after all its predecessors, otherwise in the order that they have now; none if there is no such order.
     fn sorted(&self) -> Option<Vec<Node>> {
         let mut place = vec![0u32; self.node_count()];

@@ -1,5 +1,6 @@
 //! Heights, depths, slack and the critical path of one iteration.
 
+use crate::cyclic::Recurrence;
 use crate::graph::{Graph, Node};
 
 /// Longest paths to and from every node, in the unit of the edges' latencies.
@@ -31,6 +32,24 @@ impl Paths {
         }
         let length = height.iter().copied().max().unwrap_or(0);
         Paths { depth, height, length }
+    }
+
+    /// The same with what follows in the next iteration: a node on the recurrence is followed by a whole turn of it. What leads to such
+    /// a node is as much longer. Linear.
+    #[must_use]
+    pub fn around(mut self, graph: &Graph, recurrence: &Recurrence) -> Paths {
+        for &edge in &recurrence.circuit {
+            let node = graph.edges()[edge as usize].from;
+            self.height[node.index()] += recurrence.cycles();
+        }
+        for &node in graph.topological().iter().rev() {
+            let through =
+                graph.succs_here(node).map(|e| self.height[e.to.index()] + u64::from(e.latency)).max();
+            self.height[node.index()] = self.height[node.index()].max(through.unwrap_or(0));
+        }
+        let ways = self.depth.iter().zip(&self.height).map(|(depth, height)| depth + height);
+        self.length = ways.max().unwrap_or(0);
+        self
     }
 
     /// The earliest cycle the node can start in.

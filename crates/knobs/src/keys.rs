@@ -95,6 +95,50 @@ keys! {
     CUTLASS_DETECTION_MODE: i64 = "cutlass-detection-mode";
     /// The stall count at barrier points of matrix kernels.
     CUTLASS_STALL_COUNT: i64 = "cutlass-stall-count";
+    /// Leaves the critical path out of `list-ilp`.
+    DISABLE_CRITICAL_PATH: bool = "disable-sched-critical-path";
+    /// Leaves the scheduled height out of `list-ilp`.
+    DISABLE_SCHEDULED_HEIGHT: bool = "disable-sched-scheduled-height";
+    /// Leaves live ranges out of the list strategies.
+    DISABLE_REGISTER_PRESSURE: bool = "disable-sched-reg-pressure";
+    /// Leaves live operands out of `list-ilp`.
+    DISABLE_LIVE_USES: bool = "disable-sched-live-uses";
+    /// Leaves free units out of `list-ilp`.
+    DISABLE_STALLS: bool = "disable-sched-stalls";
+    /// Leaves physical registers out of `list-ilp`.
+    DISABLE_PHYSICAL_JOIN: bool = "disable-sched-physreg-join";
+    /// Does not look for values that go around a loop.
+    DISABLE_REGISTER_CYCLES: bool = "disable-sched-vrcycle";
+    /// List strategies do not wait for operands.
+    DISABLE_CYCLES: bool = "disable-sched-cycles";
+    /// Equal candidates come in source order.
+    SORT_FIRST: bool = "topo-sort-begin";
+    /// Picks beside the critical path in a row.
+    MAX_REORDER: i64 = "max-sched-reorder";
+    /// Slack within which a node is on the critical path.
+    CRITICAL_PATH_LOOKAHEAD: i64 = "sched-critical-path-lookahead";
+    /// Longest chain of a recurrence that is looked at.
+    RECURRENCE_CHAIN_LIMIT: i64 = "recurrence-chain-limit";
+    /// Asynchronous tensor copies have a latency and a priority of their own.
+    ASYNC_TENSOR: bool = "enable-async-tensor-sched";
+    /// Their latency.
+    TENSOR_LATENCY: i64 = "tensor-latency-cycles";
+    /// Puts accesses to matrix fragments together by bank.
+    WMMA_MEMORY_SPACE: bool = "wmma-memory-space-opt";
+    /// The critical path goes around the loop.
+    CYCLIC_CRITICAL_PATH: bool = "enable-cyclic-critical-path";
+    /// Which anti-dependences renaming removes.
+    BREAK_ANTI_DEPENDENCES: String = "break-anti-dependencies";
+    /// Breaks every second anti-dependence only.
+    ANTI_DEPENDENCES_DIVIDED: bool = "agg-antidep-debugdiv";
+    /// Breaks the other half of them.
+    ANTI_DEPENDENCES_SECOND_HALF: bool = "agg-antidep-debugmod";
+    /// Runs the list strategies on PTX.
+    BEFORE_ALLOCATION: bool = "enable-misched";
+    /// Runs the list strategies on binaries.
+    AFTER_ALLOCATION: bool = "enable-post-misched";
+    /// Prints the critical path.
+    PRINT_CRITICAL: bool = "print-sched-critical";
 }
 
 #[cfg(test)]

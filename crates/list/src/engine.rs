@@ -1,7 +1,8 @@
 //! The engine.
 
 use crate::resources::{Reservations, Resources};
-use crate::strategy::{Candidates, Context, Direction, Reason, Strategy, reason};
+use crate::strategy::{Candidates, Context, Direction, Offer, Reason, Strategy};
+use rustc_hash::FxHashMap;
 use sassafras_deps::paths::Paths;
 use sassafras_deps::{Edge, Graph, Node};
 use std::cmp::Reverse;
@@ -40,7 +41,7 @@ pub struct Schedule {
 
 /// Schedules every region of a graph by itself and puts them behind each other.
 ///
-/// Cost: O(log n) per edge and pick, plus the number of demand classes per pick. Deterministic.
+/// Cost: O(log n) per edge, pick and changed key, plus the number of demand classes and groups per pick. Deterministic.
 pub fn schedule<S: Strategy>(
     graph: &Graph,
     paths: &Paths,
@@ -55,16 +56,36 @@ pub fn schedule<S: Strategy>(
         statistics: Statistics::default(),
     };
     let mut state = State::new(graph);
-    for slice in region_slices(graph) {
+    let mut counts = Counts::default();
+    for (region, slice) in region_slices(graph).into_iter().enumerate() {
         let first_pick = result.picks.len();
-        Run::new(&context, resources, strategy, &mut state, slice).finish(&mut result);
+        strategy.begin(&context, region, slice);
+        Run::new(&context, resources, strategy, &mut state, slice).finish(&mut result, &mut counts);
         let picked = result.picks[first_pick..].iter().map(|p| p.node);
         match direction {
             Direction::TopDown => result.order.extend(picked),
             Direction::BottomUp => result.order.extend(picked.rev()),
         }
     }
+    result.statistics.reasons = counts.0.into_iter().collect();
     result
+}
+
+/// Picks by reason. There are few reasons, and most picks have one of two.
+#[derive(Default)]
+struct Counts(Vec<(Reason, u64)>);
+
+impl Counts {
+    fn add(&mut self, reason: Reason) {
+        match self.0.iter().position(|(known, _)| *known == reason) {
+            Some(0) => self.0[0].1 += 1,
+            Some(at) => {
+                self.0[at].1 += 1;
+                self.0.swap(at, at - 1);
+            }
+            None => self.0.push((reason, 1)),
+        }
+    }
 }
 
 /// Each region as a slice of the topological order: its instructions with the joins made for them.
@@ -126,9 +147,35 @@ impl State {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Entry<K> {
     key: K,
-    tie: Reverse<u32>,
+    tie: Reverse<u64>,
     node: Node,
     version: u32,
+}
+
+/// The first entry of a heap as it stands now.
+struct Top<K> {
+    heap: usize,
+    offer: Offer<K>,
+    tie: Reverse<u64>,
+}
+
+impl<K: Ord> Top<K> {
+    fn beats(&self, other: &Top<K>) -> bool {
+        (&self.offer.key, self.tie) > (&other.offer.key, other.tie)
+    }
+}
+
+/// Candidates that keep their order whatever happens.
+struct Heap<K> {
+    class: usize,
+    group: i32,
+    entries: BinaryHeap<Entry<K>>,
+}
+
+impl<K: Ord> Heap<K> {
+    fn new(class: usize, group: i32) -> Heap<K> {
+        Heap { class, group, entries: BinaryHeap::new() }
+    }
 }
 
 struct Run<'a, 'r, S: Strategy> {
@@ -138,8 +185,12 @@ struct Run<'a, 'r, S: Strategy> {
     state: &'a mut State,
     slice: &'a [Node],
     reservations: Reservations<'r>,
-    /// Candidates by demand class; one heap for all when the clock does not matter.
-    heaps: Vec<BinaryHeap<Entry<S::Key>>>,
+    candidates_are: Candidates,
+    by_class: bool,
+    /// Candidates by demand class and group, as far as those matter.
+    heaps: Vec<Heap<S::Key>>,
+    /// The heap of each class and group; empty when the class alone counts.
+    slots: FxHashMap<(usize, i32), usize>,
     /// Released nodes whose operands come later.
     later: BinaryHeap<Reverse<(u64, Node)>>,
     candidates: usize,
@@ -156,9 +207,12 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
         state: &'a mut State,
         slice: &'a [Node],
     ) -> Self {
-        let heaps = match S::CANDIDATES {
-            Candidates::Ready => resources.demands().len(),
-            Candidates::Released => 1,
+        let candidates_are = strategy.candidates();
+        let by_class = S::UNITS || candidates_are == Candidates::Ready;
+        let heaps = match (S::GROUPED, by_class) {
+            (true, _) => 0,
+            (false, true) => resources.demands().len(),
+            (false, false) => 1,
         };
         Run {
             context,
@@ -167,7 +221,10 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
             state,
             slice,
             reservations: Reservations::new(resources),
-            heaps: (0..heaps).map(|_| BinaryHeap::new()).collect(),
+            candidates_are,
+            by_class,
+            heaps: (0..heaps).map(|class| Heap::new(class, 0)).collect(),
+            slots: FxHashMap::default(),
             later: BinaryHeap::new(),
             candidates: 0,
             most_candidates: 0,
@@ -176,10 +233,19 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
         }
     }
 
-    fn finish(mut self, result: &mut Schedule) {
+    fn finish(mut self, result: &mut Schedule, counts: &mut Counts) {
         self.open();
+        let mut told = 0;
         loop {
+            if self.candidates_are != Candidates::Ready {
+                self.reservations.advance_to(self.reservations.next_slot());
+            }
             let cycle = self.reservations.cycle();
+            if cycle > told {
+                told = cycle;
+                self.strategy.clock(self.context, cycle, &mut self.changed);
+                self.ask_again();
+            }
             while let Some(&Reverse((ready, node))) = self.later.peek()
                 && ready <= cycle
             {
@@ -193,9 +259,13 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
                     self.reservations.advance_to(start);
                     self.reservations.start(class);
                     result.picks.push(Pick { node, cycle: start, reason: why });
-                    *result.statistics.reasons.entry(why).or_default() += 1;
-                    self.place(node, start);
-                    self.tell(node);
+                    counts.add(why);
+                    // The strategy hears of it first: keys of what is set free follow from the pick.
+                    self.state.status[node.index()] = Status::Placed;
+                    self.strategy.placed(self.context, node, start, &mut self.changed);
+                    self.ask_again();
+                    self.pass_on(node, start);
+                    self.follow_joins();
                 }
                 None => match self.next_event() {
                     Some(cycle) => self.reservations.advance_to(cycle),
@@ -241,7 +311,8 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
     /// A node whose predecessors have all been placed becomes a candidate now or when its operands are there.
     fn release(&mut self, node: Node) {
         let ready = self.state.ready[node.index()];
-        if S::CANDIDATES == Candidates::Ready && ready > self.reservations.cycle() {
+        self.strategy.released(self.context, node, ready);
+        if self.candidates_are != Candidates::Released && ready > self.reservations.cycle() {
             self.later.push(Reverse((ready, node)));
         } else {
             self.enter(node);
@@ -256,10 +327,19 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
     }
 
     fn push_entry(&mut self, node: Node) {
-        let heap = if self.heaps.len() == 1 { 0 } else { self.resources.class_of(node.index()) };
-        self.heaps[heap].push(Entry {
+        let class = if self.by_class { self.resources.class_of(node.index()) } else { 0 };
+        let heap = if S::GROUPED {
+            let group = self.strategy.group(self.context, node);
+            *self.slots.entry((class, group)).or_insert_with(|| {
+                self.heaps.push(Heap::new(class, group));
+                self.heaps.len() - 1
+            })
+        } else {
+            class
+        };
+        self.heaps[heap].entries.push(Entry {
             key: self.strategy.key(self.context, node),
-            tie: Reverse(tie(self.context.direction, node)),
+            tie: Reverse(self.strategy.tie(self.context, node)),
             node,
             version: self.state.version[node.index()],
         });
@@ -267,50 +347,55 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
 
     /// The best candidate that can start now, with the reason.
     fn take(&mut self) -> Option<(Node, Reason)> {
-        let best = self.best_heap()?;
-        let entry = self.heaps[best].pop()?;
-        self.candidates -= 1;
-        let next = self.best_heap().and_then(|heap| self.heaps[heap].peek());
-        Some((entry.node, reason::<S>(&entry.key, next.map(|e| &e.key))))
-    }
-
-    /// The heap whose first entry is the best among those that can start now.
-    fn best_heap(&mut self) -> Option<usize> {
-        let mut best: Option<usize> = None;
+        // The two best first entries; the next best candidate of all is the second of them or follows the first in its heap.
+        let (mut best, mut second): (Option<Top<S::Key>>, Option<Top<S::Key>>) = (None, None);
         for heap in 0..self.heaps.len() {
-            while let Some(entry) = self.heaps[heap].peek()
-                && (entry.version != self.state.version[entry.node.index()]
-                    || self.state.status[entry.node.index()] == Status::Placed)
-            {
-                self.heaps[heap].pop();
-            }
-            let Some(entry) = self.heaps[heap].peek() else {
-                continue;
-            };
-            let now = S::CANDIDATES == Candidates::Released
-                || self.reservations.earliest(heap) <= self.reservations.cycle();
-            if now && best.and_then(|b| self.heaps[b].peek()).is_none_or(|b| entry > b) {
-                best = Some(heap);
+            let Some(top) = self.top(heap) else { continue };
+            if best.as_ref().is_none_or(|best| top.beats(best)) {
+                second = best.replace(top);
+            } else if second.as_ref().is_none_or(|second| top.beats(second)) {
+                second = Some(top);
             }
         }
-        best
+        let chosen = best?;
+        self.heaps[chosen.heap].entries.pop();
+        self.candidates -= 1;
+        let follows = self.top(chosen.heap);
+        let next = match (second, follows) {
+            (Some(second), Some(follows)) => Some(if follows.beats(&second) { follows } else { second }),
+            (one, other) => one.or(other),
+        };
+        let why = match next {
+            Some(next) => self.strategy.decided(self.context, chosen.offer, next.offer),
+            None => Reason::OnlyChoice,
+        };
+        Some((chosen.offer.node, why))
+    }
+
+    /// The first entry of a heap, if it may be taken now.
+    fn top(&mut self, heap: usize) -> Option<Top<S::Key>> {
+        let Heap { class, group, entries } = &mut self.heaps[heap];
+        while let Some(entry) = entries.peek()
+            && (entry.version != self.state.version[entry.node.index()]
+                || self.state.status[entry.node.index()] == Status::Placed)
+        {
+            entries.pop();
+        }
+        let entry = entries.peek()?;
+        let free = !self.by_class || self.reservations.earliest(*class) <= self.reservations.cycle();
+        if !free && self.candidates_are == Candidates::Ready {
+            return None;
+        }
+        let key = self.strategy.offered(entry.key, *group, free);
+        Some(Top { heap, tie: entry.tie, offer: Offer { node: entry.node, key, free } })
     }
 
     /// The next cycle in which something may start; nothing when all are placed.
     fn next_event(&self) -> Option<u64> {
         let later = self.later.peek().map(|Reverse((ready, _))| *ready);
-        let units = (0..self.heaps.len())
-            .filter(|&heap| !self.heaps[heap].is_empty())
-            .map(|heap| self.reservations.earliest(heap))
-            .min();
+        let waiting = self.heaps.iter().filter(|heap| !heap.entries.is_empty());
+        let units = waiting.map(|heap| self.reservations.earliest(heap.class)).min();
         later.into_iter().chain(units).min()
-    }
-
-    /// Lets those that wait for the node know.
-    fn place(&mut self, node: Node, start: u64) {
-        self.state.status[node.index()] = Status::Placed;
-        self.pass_on(node, start);
-        self.follow_joins();
     }
 
     /// Joins take no time: what they let through is let through at once.
@@ -320,6 +405,7 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
         }
     }
 
+    /// Lets those that wait for the node know.
     fn pass_on(&mut self, from: Node, start: u64) {
         let context = self.context;
         for_each_outgoing(context, from, |e, to| {
@@ -339,23 +425,17 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
         });
     }
 
-    /// Tells the strategy, and asks again for the keys that changed.
-    fn tell(&mut self, node: Node) {
-        self.strategy.placed(self.context, node, &mut self.changed);
-        for node in std::mem::take(&mut self.changed) {
+    /// Asks again for the keys that changed.
+    fn ask_again(&mut self) {
+        let mut changed = std::mem::take(&mut self.changed);
+        for node in changed.drain(..) {
             let i = node.index();
             if self.state.status[i] == Status::Candidate {
                 self.state.version[i] += 1;
                 self.push_entry(node);
             }
         }
-    }
-}
-
-pub(crate) fn tie(direction: Direction, node: Node) -> u32 {
-    match direction {
-        Direction::TopDown => node.0,
-        Direction::BottomUp => u32::MAX - node.0,
+        self.changed = changed;
     }
 }
 

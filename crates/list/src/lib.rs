@@ -5,19 +5,26 @@
 //! whose key is largest, say which component of the key decided, and start what that sets free.
 //!
 //! * [`resources`]: units, issue width, demands;
-//! * [`strategy`]: the trait, and [`strategies`], a file each;
+//! * [`strategy`]: the trait, and [`strategies`], a file each; [`weights`]: their constants;
+//! * [`values`]: which values nodes write and read; [`pressure`]: the registers in use while a schedule grows;
+//! * [`register_cycles`]: values that go around a loop;
 //! * [`engine`]: the engine; O(log n) per pick;
 //! * [`naive`]: an engine that computes everything anew at every pick, its oracle;
 //! * [`timing`]: the cycles that an order takes, the one clock that every order is compared by.
 
 pub mod engine;
 pub mod naive;
+pub mod pressure;
+pub mod register_cycles;
 pub mod resources;
 pub mod strategies;
 pub mod strategy;
 pub mod timing;
+pub mod values;
+pub mod weights;
 
 pub use engine::{Pick, Schedule, Statistics, schedule};
 pub use resources::{Demand, Resources, Unit};
-pub use strategy::{Candidates, Context, Direction, Reason, Strategy};
+pub use strategy::{Candidates, Context, Direction, Offer, Reason, Strategy};
 pub use timing::{Timing, time};
+pub use values::{Value, Values};

@@ -3,13 +3,13 @@
 //! No heaps, no counters, no incremental state: at each pick it looks at every node of the region, asks which may go,
 //! and compares their keys as of now. Quadratic and worse. Tests require the same picks, cycles and reasons of both.
 
-use crate::engine::{Pick, for_each_incoming, region_slices, tie};
+use crate::engine::{Pick, for_each_incoming, region_slices};
 use crate::resources::{Reservations, Resources};
-use crate::strategy::{Candidates, Context, Direction, Strategy, reason};
+use crate::strategy::{Candidates, Context, Direction, Offer, Reason, Strategy};
 use sassafras_deps::paths::Paths;
 use sassafras_deps::{Graph, Node};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The picks of every region.
 pub fn picks<S: Strategy>(
@@ -21,35 +21,62 @@ pub fn picks<S: Strategy>(
 ) -> Vec<Pick> {
     let context = Context { graph, paths, direction };
     let mut all = Vec::new();
-    for slice in region_slices(graph) {
+    for (region, slice) in region_slices(graph).into_iter().enumerate() {
+        strategy.begin(&context, region, slice);
         let mut placed = BTreeMap::new();
+        let mut known = BTreeSet::new();
+        let mut told = 0;
         let mut reservations = Reservations::new(resources);
         let insts: Vec<Node> = slice.iter().copied().filter(|&n| !graph.is_join(n)).collect();
         while placed.len() < insts.len() {
+            // What was released, with the cycle its operands are there.
             let mut candidates: Vec<(Node, u64)> = Vec::new();
             for &node in insts.iter().filter(|n| !placed.contains_key(*n)) {
                 if let Some(ready) = ready_cycle(&context, slice, &placed, node) {
-                    let start = ready.max(reservations.earliest(resources.class_of(node.index())));
-                    candidates.push((node, start));
+                    candidates.push((node, ready));
+                    if known.insert(node) {
+                        strategy.released(&context, node, ready);
+                    }
                 }
             }
-            if S::CANDIDATES == Candidates::Ready {
-                let soonest = candidates.iter().map(|c| c.1).min().expect("a graph without circuits");
-                reservations.advance_to(soonest);
-                candidates.retain(|c| c.1 <= reservations.cycle());
+            let unit = |reservations: &Reservations<'_>, node: Node| {
+                reservations.earliest(resources.class_of(node.index()))
+            };
+            let soonest = match strategy.candidates() {
+                Candidates::Ready => candidates.iter().map(|c| c.1.max(unit(&reservations, c.0))).min(),
+                Candidates::Fed => candidates.iter().map(|c| c.1.max(reservations.next_slot())).min(),
+                Candidates::Released => Some(reservations.next_slot()),
+            };
+            reservations.advance_to(soonest.expect("a graph without circuits"));
+            let cycle = reservations.cycle();
+            if cycle > told {
+                told = cycle;
+                strategy.clock(&context, cycle, &mut Vec::new());
             }
-            let rank =
-                |&(node, _): &(Node, u64)| (strategy.key(&context, node), Reverse(tie(direction, node)));
+            candidates.retain(|&(node, ready)| match strategy.candidates() {
+                Candidates::Ready => ready.max(unit(&reservations, node)) <= cycle,
+                Candidates::Fed => ready <= cycle,
+                Candidates::Released => true,
+            });
+            let by_class = S::UNITS || strategy.candidates() == Candidates::Ready;
+            let offer = |node: Node| {
+                let free = !by_class || unit(&reservations, node) <= cycle;
+                let (key, group) = (strategy.key(&context, node), strategy.group(&context, node));
+                Offer { node, key: strategy.offered(key, group, free), free }
+            };
+            let rank = |&(node, _): &(Node, u64)| (offer(node).key, Reverse(strategy.tie(&context, node)));
             candidates.sort_by_key(|c| Reverse(rank(c)));
-            let (node, start) = candidates[0];
-            // Another candidate of the same unit is no alternative once the first has taken the unit.
-            reservations.advance_to(start);
-            let key = strategy.key(&context, node);
-            let next = candidates.get(1).map(|&(other, _)| strategy.key(&context, other));
-            all.push(Pick { node, cycle: start, reason: reason::<S>(&key, next.as_ref()) });
+            let (node, ready) = candidates[0];
+            let reason = match candidates.get(1) {
+                Some(&(next, _)) => strategy.decided(&context, offer(node), offer(next)),
+                None => Reason::OnlyChoice,
+            };
+            reservations.advance_to(ready.max(unit(&reservations, node)));
+            let start = reservations.cycle();
+            all.push(Pick { node, cycle: start, reason });
             reservations.start(resources.class_of(node.index()));
             placed.insert(node, start);
-            strategy.placed(&context, node, &mut Vec::new());
+            strategy.placed(&context, node, start, &mut Vec::new());
         }
     }
     all

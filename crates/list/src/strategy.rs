@@ -17,6 +17,9 @@ pub enum Direction {
 pub enum Candidates {
     /// Those that can start in the present cycle: operands there, unit free. The clock moves when there are none.
     Ready,
+    /// Those whose operands are there in the present cycle; the clock moves when there are none, or to where the unit of the
+    /// chosen one is free.
+    Fed,
     /// All whose predecessors have been placed; the clock moves to where the chosen one can start.
     Released,
 }
@@ -38,6 +41,14 @@ impl Context<'_> {
         match self.direction {
             Direction::TopDown => self.paths.height(node),
             Direction::BottomUp => self.paths.depth(node),
+        }
+    }
+
+    /// The place of a node in source order, seen from the end that the schedule grows from.
+    pub fn source_order(&self, node: Node) -> u64 {
+        match self.direction {
+            Direction::TopDown => u64::from(node.0),
+            Direction::BottomUp => u64::from(u32::MAX - node.0),
         }
     }
 }
@@ -64,10 +75,25 @@ impl Reason {
     }
 }
 
+/// A candidate as it stands at a pick.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer<K> {
+    /// Which.
+    pub node: Node,
+    /// Its key, as [`Strategy::offered`] gives it.
+    pub key: K,
+    /// Whether its unit is free.
+    pub free: bool,
+}
+
 /// Ranks candidates.
 ///
 /// A key is a row of numbers compared from the left, larger first; [`Strategy::COMPONENTS`] names them, and the name of
 /// the first that differs from the next best candidate is the reason of a pick. Equal keys fall back to source order.
+///
+/// What a key depends on decides how it is kept up to date, so that a pick costs O(log n) and yet equals one that looks at all
+/// candidates anew: what follows from picks is asked for again where [`Strategy::placed`] or [`Strategy::clock`] names the node;
+/// what is the same for many candidates (a full register file, a busy unit) goes into [`Strategy::offered`].
 pub trait Strategy {
     /// The key.
     type Key: Ord + Copy + AsRef<[i64]>;
@@ -76,22 +102,48 @@ pub trait Strategy {
     const NAME: &'static str;
     /// What the numbers of a key mean.
     const COMPONENTS: &'static [&'static str];
-    /// Which nodes it chooses from.
-    const CANDIDATES: Candidates;
+    /// Whether [`Strategy::group`] tells candidates apart.
+    const GROUPED: bool = false;
+    /// Whether [`Strategy::offered`] looks at units.
+    const UNITS: bool = false;
 
-    /// The key of a node as of now.
+    /// Which nodes it chooses from.
+    fn candidates(&self) -> Candidates;
+
+    /// Told before the first pick of a region, with all its nodes.
+    fn begin(&mut self, _context: &Context<'_>, _region: usize, _nodes: &[Node]) {}
+
+    /// Told when everything that a node waits for has been placed, with the first cycle it could start in.
+    fn released(&mut self, _context: &Context<'_>, _node: Node, _ready: u64) {}
+
+    /// The key of a node as of now, but for what [`Strategy::offered`] adds.
     fn key(&self, context: &Context<'_>, node: Node) -> Self::Key;
 
-    /// Told of every pick. A strategy whose keys depend on what was placed adds to `changed` the nodes whose key is
-    /// another one now; the engine asks for them again.
-    fn placed(&mut self, _context: &Context<'_>, _node: Node, _changed: &mut Vec<Node>) {}
-}
+    /// Decides between equal keys, smaller first. Must not change while the node is a candidate.
+    fn tie(&self, context: &Context<'_>, node: Node) -> u64 {
+        context.source_order(node)
+    }
 
-/// The reason that a key beats the next best one.
-pub(crate) fn reason<S: Strategy>(chosen: &S::Key, next: Option<&S::Key>) -> Reason {
-    let Some(next) = next else {
-        return Reason::OnlyChoice;
-    };
-    let differs = chosen.as_ref().iter().zip(next.as_ref()).position(|(a, b)| a != b);
-    differs.map_or(Reason::SourceOrder, |i| Reason::Component(S::COMPONENTS[i]))
+    /// Candidates of one group (and unit) keep their order under [`Strategy::offered`].
+    fn group(&self, _context: &Context<'_>, _node: Node) -> i32 {
+        0
+    }
+
+    /// A key at a pick. For one group and one state of the unit it must not change the order of keys.
+    fn offered(&self, key: Self::Key, _group: i32, _free: bool) -> Self::Key {
+        key
+    }
+
+    /// Told before a pick when the clock has moved; adds to `changed` like [`Strategy::placed`].
+    fn clock(&mut self, _context: &Context<'_>, _cycle: u64, _changed: &mut Vec<Node>) {}
+
+    /// Told of every pick and the cycle it starts in. A strategy whose keys depend on what was placed adds to `changed` the nodes
+    /// whose key or group is another one now; the engine asks for them again.
+    fn placed(&mut self, _context: &Context<'_>, _node: Node, _cycle: u64, _changed: &mut Vec<Node>) {}
+
+    /// What made the difference to the next best candidate.
+    fn decided(&self, _context: &Context<'_>, chosen: Offer<Self::Key>, next: Offer<Self::Key>) -> Reason {
+        let differs = chosen.key.as_ref().iter().zip(next.key.as_ref()).position(|(a, b)| a != b);
+        differs.map_or(Reason::SourceOrder, |i| Reason::Component(Self::COMPONENTS[i]))
+    }
 }

@@ -80,13 +80,16 @@ impl Strategy for Neighbour {
     type Key = [i64; 2];
     const NAME: &'static str = "neighbour";
     const COMPONENTS: &'static [&'static str] = &["near", "to go"];
-    const CANDIDATES: Candidates = Candidates::Ready;
+
+    fn candidates(&self) -> Candidates {
+        Candidates::Ready
+    }
 
     fn key(&self, context: &Context<'_>, node: Node) -> [i64; 2] {
         [i64::from(self.near.contains(&node)), -(context.to_go(node) as i64)]
     }
 
-    fn placed(&mut self, context: &Context<'_>, node: Node, changed: &mut Vec<Node>) {
+    fn placed(&mut self, context: &Context<'_>, node: Node, _: u64, changed: &mut Vec<Node>) {
         changed.append(&mut self.near);
         self.near.extend(context.graph.succs(node).map(|e| e.to));
         self.near.extend(context.graph.preds(node).map(|e| e.from));

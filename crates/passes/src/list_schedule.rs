@@ -3,51 +3,30 @@
 //! Goal: fewer cycles by the model, and never a wrong order. Each block gets a dependence graph and resource records, the
 //! chosen strategy orders it, one clock times the old and the new order, and the independent checker of
 //! `sassafras-verify` has the last word: an order that it does not accept is an error, never a result. A new order that
-//! is not faster by the model is dropped, except a shuffle, whose purpose is another order.
+//! is not faster by the model is dropped where the longest path went first; the seven strategies and a shuffle are taken at their
+//! word, and `auto` chooses among them.
 //!
 //! Cost: near-linear in the size of the block.
 
+use crate::auto;
+use crate::block::{Prepared, Shared};
+use crate::choice::{Choice, run};
+use crate::dialect::Dialect;
 use crate::resources::UnitTable;
 use rayon::prelude::*;
+use sassafras_deps::LatencyModel;
 use sassafras_deps::models::{Documented, Measured};
-use sassafras_deps::paths::Paths;
-use sassafras_deps::{BuildOptions, Graph, LatencyModel, build};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::liveness::{self, Liveness};
 use sassafras_ir::text::print_inst;
-use sassafras_ir::{Block, Function, Inst, Module, RegClass, pressure};
-use sassafras_list::strategies::{CriticalPath, Original, Shuffle};
-use sassafras_list::{Direction, Resources, Schedule, Strategy, Timing, schedule, time};
+use sassafras_ir::{Function, Inst, Module, RegClass, pressure};
+use sassafras_list::strategies::Terms;
+use sassafras_list::{Direction, Schedule, Timing, time};
 use sassafras_machine::{Arch, ArchError};
 use sassafras_verify::reorder::{self, Illegal};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use thiserror::Error;
-
-/// Which strategy orders the blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
-    /// Keeps the order.
-    Original,
-    /// A random legal order.
-    Shuffle {
-        /// Chooses it.
-        seed: u64,
-    },
-    /// The longest path first.
-    CriticalPath,
-}
-
-impl Choice {
-    /// The name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Choice::Original => Original::NAME,
-            Choice::Shuffle { .. } => Shuffle::NAME,
-            Choice::CriticalPath => CriticalPath::NAME,
-        }
-    }
-}
 
 /// Which of the two latency tables counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -68,10 +47,37 @@ pub struct Options {
     pub latency: LatencySource,
     /// What a result costs that no latency table speaks of; `None` takes the table's own number.
     pub unknown_latency: Option<u16>,
-    /// From which end.
+    /// From which end, where a strategy can grow from either.
     pub direction: Direction,
+    /// What opcodes are of.
+    pub dialect: Dialect,
+    /// Switches of the strategies.
+    pub terms: Terms,
+    /// Cycles that asynchronous tensor copies take; none when they are like anything else.
+    pub async_tensor: Option<u16>,
+    /// Whether accesses to matrix fragments are put together by bank.
+    pub group_wmma: bool,
+    /// Whether the critical path goes around the loop.
+    pub cyclic_critical_path: bool,
     /// Keep every pick with its reason.
     pub trace: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            strategy: Choice::CriticalPath,
+            latency: LatencySource::Measured,
+            unknown_latency: None,
+            direction: Direction::TopDown,
+            dialect: Dialect::Sass,
+            terms: Terms::default(),
+            async_tensor: None,
+            group_wmma: false,
+            cyclic_critical_path: false,
+            trace: false,
+        }
+    }
 }
 
 /// Why a function could not be scheduled.
@@ -131,6 +137,8 @@ pub struct BlockReport {
     pub after: Figures,
     /// Why it was left as it came, if it was.
     pub kept: Option<&'static str>,
+    /// Who made its order.
+    pub by: &'static str,
     /// Picks by reason.
     pub reasons: BTreeMap<&'static str, u64>,
     /// The picks, when asked for.
@@ -198,16 +206,66 @@ pub fn schedule_module(
     results.into_iter().collect()
 }
 
-/// Schedules one function.
-pub fn schedule_function(f: &mut Function, options: &Options) -> Result<FunctionReport, ScheduleError> {
-    let arch = Arch::parse_or_universal(&f.arch)
-        .map_err(|source| ScheduleError::Arch { function: f.name.clone(), source })?;
+/// Orders every block of a function and returns what the engine did; nothing is changed, checked or compared. With [`Choice::Auto`] the
+/// order stays.
+///
+/// # Errors
+/// When the architecture is not known or the function is too large.
+pub fn order_blocks(f: &Function, options: &Options) -> Result<Vec<Schedule>, ScheduleError> {
+    let arch = arch_of(f)?;
+    let (dialect, unknown) = (options.dialect, options.unknown_latency);
     match options.latency {
         LatencySource::Measured => {
-            schedule_with(f, arch, options, &Measured::new(f, arch, options.unknown_latency))
+            let model = Measured::with_names(f, arch, unknown, |opcode| dialect.machine_name(opcode));
+            order_with(f, arch, options, &model)
         }
         LatencySource::Documented => {
-            schedule_with(f, arch, options, &Documented::new(f, arch, options.unknown_latency))
+            let model = Documented::with_names(f, arch, unknown, |opcode| dialect.machine_name(opcode));
+            order_with(f, arch, options, &model)
+        }
+    }
+}
+
+fn order_with(
+    f: &Function,
+    arch: Arch,
+    options: &Options,
+    model: &impl LatencyModel,
+) -> Result<Vec<Schedule>, ScheduleError> {
+    let units = UnitTable::new(f, arch, options.latency, options.dialect);
+    let (cfg, liveness) = flow(f)?;
+    let shared = Shared { f, cfg: &cfg, liveness: &liveness, model, units: &units };
+    let one = |block| {
+        let prepared = Prepared::new(&shared, block, options);
+        run(&prepared, options.strategy, options.direction, &options.terms)
+    };
+    Ok(f.blocks().map(one).collect())
+}
+
+fn arch_of(f: &Function) -> Result<Arch, ScheduleError> {
+    Arch::parse_or_universal(&f.arch)
+        .map_err(|source| ScheduleError::Arch { function: f.name.clone(), source })
+}
+
+fn flow(f: &Function) -> Result<(Cfg, Liveness), ScheduleError> {
+    let cfg = Cfg::new(f);
+    let liveness = Liveness::new(f, &cfg)
+        .map_err(|source| ScheduleError::TooLarge { function: f.name.clone(), source })?;
+    Ok((cfg, liveness))
+}
+
+/// Schedules one function.
+pub fn schedule_function(f: &mut Function, options: &Options) -> Result<FunctionReport, ScheduleError> {
+    let arch = arch_of(f)?;
+    let (dialect, unknown) = (options.dialect, options.unknown_latency);
+    match options.latency {
+        LatencySource::Measured => {
+            let model = Measured::with_names(f, arch, unknown, |opcode| dialect.machine_name(opcode));
+            schedule_with(f, arch, options, &model)
+        }
+        LatencySource::Documented => {
+            let model = Documented::with_names(f, arch, unknown, |opcode| dialect.machine_name(opcode));
+            schedule_with(f, arch, options, &model)
         }
     }
 }
@@ -218,77 +276,113 @@ fn schedule_with(
     options: &Options,
     model: &impl LatencyModel,
 ) -> Result<FunctionReport, ScheduleError> {
-    let units = UnitTable::new(f, arch, options.latency);
-    let liveness = Liveness::new(f, &Cfg::new(f))
-        .map_err(|source| ScheduleError::TooLarge { function: f.name.clone(), source })?;
-    let mut blocks = Vec::with_capacity(f.block_count());
-    for block in f.blocks() {
-        let old = f.block_insts(block).to_vec();
-        let graph = build(f, &old, model, BuildOptions::default());
-        let paths = Paths::new(&graph);
-        let resources = units.resources(f, &old);
-        let result = run(&graph, &paths, &resources, options);
-        let mut new: Vec<Inst> = result.order.iter().map(|n| old[n.index()]).collect();
-        reorder::check(f, &old, &new).map_err(|source| ScheduleError::Rejected {
-            function: f.name.clone(),
-            block: f.block_name(block).to_owned(),
-            source,
-        })?;
-        let original: Vec<_> = graph.insts().collect();
-        let before = figures(f, &liveness, block, &graph, &resources, &original, &old);
-        let mut after = figures(f, &liveness, block, &graph, &resources, &result.order, &new);
-        let kept = match options.strategy {
-            Choice::Original => Some("asked to keep the order"),
-            Choice::Shuffle { .. } => None,
-            Choice::CriticalPath if after.cycles < before.cycles => None,
-            Choice::CriticalPath => Some("no order found that is faster by the model"),
-        };
-        if kept.is_some() {
-            (new, after) = (old.clone(), before.clone());
-        }
-        let mut reasons = BTreeMap::new();
-        for (reason, count) in &result.statistics.reasons {
-            *reasons.entry(reason.name()).or_default() += count;
-        }
-        blocks.push(BlockReport {
-            name: f.block_name(block).to_owned(),
-            instructions: old.len(),
-            critical_path: paths.critical_length(),
-            before,
-            after,
-            kept,
-            reasons,
-            picks: if options.trace {
-                picks(f, &old, &result, &time(&graph, &resources, &result.order))
-            } else {
-                Vec::new()
-            },
-        });
-        f.reorder(block, &new);
+    let units = UnitTable::new(f, arch, options.latency, options.dialect);
+    let (cfg, liveness) = flow(f)?;
+    let shared = Shared { f: &*f, cfg: &cfg, liveness: &liveness, model, units: &units };
+    let prepared: Vec<Prepared> = f.blocks().map(|block| Prepared::new(&shared, block, options)).collect();
+    let mut made: Vec<Vec<Made>> = Vec::with_capacity(prepared.len());
+    for block in &prepared {
+        made.push(make(f, &liveness, block, options)?);
+    }
+    let taken = match options.strategy {
+        Choice::Auto => auto::choose(arch, &made, options),
+        _ => vec![made.first().map_or(0, |orders| orders.len().saturating_sub(1)); made.len()],
+    };
+    let mut blocks = Vec::with_capacity(prepared.len());
+    for ((block, orders), taken) in prepared.into_iter().zip(made).zip(taken) {
+        let (report, order) = settle(f, &block, orders, taken, options);
+        f.reorder(block.block, &order);
+        blocks.push(report);
     }
     Ok(FunctionReport { name: f.name.clone(), arch: f.arch.clone(), blocks })
 }
 
-fn run(graph: &Graph, paths: &Paths, resources: &Resources, options: &Options) -> Schedule {
-    let direction = options.direction;
-    match options.strategy {
-        Choice::Original => schedule(graph, paths, resources, direction, &mut Original),
-        Choice::Shuffle { seed } => schedule(graph, paths, resources, direction, &mut Shuffle { seed }),
-        Choice::CriticalPath => schedule(graph, paths, resources, direction, &mut CriticalPath),
+/// An order of a block, with what it costs.
+pub(crate) struct Made {
+    pub choice: Choice,
+    pub schedule: Schedule,
+    pub insts: Vec<Inst>,
+    pub figures: Figures,
+}
+
+/// The orders of a block: first as it came, then what was asked for.
+fn make(
+    f: &Function,
+    liveness: &Liveness,
+    block: &Prepared,
+    options: &Options,
+) -> Result<Vec<Made>, ScheduleError> {
+    let choices: Vec<Choice> = match options.strategy {
+        Choice::Auto => [Choice::Original].into_iter().chain(auto::TRIED.map(Choice::List)).collect(),
+        Choice::Original => vec![Choice::Original],
+        other => vec![Choice::Original, other],
+    };
+    let mut all = Vec::with_capacity(choices.len());
+    for choice in choices {
+        let schedule = run(block, choice, options.direction, &options.terms);
+        let insts: Vec<Inst> = schedule.order.iter().map(|n| block.insts[n.index()]).collect();
+        reorder::check(f, &block.insts, &insts).map_err(|source| ScheduleError::Rejected {
+            function: f.name.clone(),
+            block: f.block_name(block.block).to_owned(),
+            source,
+        })?;
+        let figures = figures(f, liveness, block, &schedule.order, &insts);
+        all.push(Made { choice, schedule, insts, figures });
     }
+    Ok(all)
+}
+
+/// The report of a block and its order.
+fn settle(
+    f: &Function,
+    block: &Prepared,
+    mut orders: Vec<Made>,
+    taken: usize,
+    options: &Options,
+) -> (BlockReport, Vec<Inst>) {
+    let before = orders[0].figures.clone();
+    let new = orders.swap_remove(taken);
+    let kept = match options.strategy {
+        Choice::Original => Some("asked to keep the order"),
+        Choice::Auto if auto::is_original(&new) => Some("no order found that is better by the estimate"),
+        Choice::CriticalPath if new.figures.cycles >= before.cycles => {
+            Some("no order found that is faster by the model")
+        }
+        _ => None,
+    };
+    let mut reasons = BTreeMap::new();
+    for (reason, count) in &new.schedule.statistics.reasons {
+        *reasons.entry(reason.name()).or_default() += count;
+    }
+    let picks = match options.trace {
+        true => {
+            picks(f, &block.insts, &new.schedule, &time(block.timed(), &block.resources, &new.schedule.order))
+        }
+        false => Vec::new(),
+    };
+    let report = BlockReport {
+        name: f.block_name(block.block).to_owned(),
+        instructions: block.insts.len(),
+        critical_path: block.paths.critical_length(),
+        after: if kept.is_some() { before.clone() } else { new.figures },
+        before,
+        kept,
+        by: new.choice.name(),
+        reasons,
+        picks,
+    };
+    (report, if kept.is_some() { block.insts.clone() } else { new.insts })
 }
 
 fn figures(
     f: &Function,
     liveness: &Liveness,
-    block: Block,
-    graph: &Graph,
-    resources: &Resources,
+    block: &Prepared,
     order: &[sassafras_deps::Node],
     insts: &[Inst],
 ) -> Figures {
-    let timing = time(graph, resources, order);
-    let peak = pressure::block_peak(f, liveness, block, insts);
+    let timing = time(block.timed(), &block.resources, order);
+    let peak = pressure::block_peak(f, liveness, block.block, insts);
     let peak_registers =
         RegClass::ALL.iter().filter(|&&c| peak[c] > 0).map(|&c| (c.prefix(), peak[c])).collect();
     Figures { cycles: timing.cycles, stalls: timing.stalls, peak_registers }

@@ -1,5 +1,6 @@
 //! Units and occupancies of a block's instructions, from the machine tables.
 
+use crate::dialect::Dialect;
 use crate::list_schedule::LatencySource;
 use sassafras_ir::{Function, Inst};
 use sassafras_list::{Demand, Resources, Unit as ListUnit};
@@ -17,13 +18,15 @@ pub struct UnitTable {
 impl UnitTable {
     /// The unit of every opcode, and for how many cycles it takes it: the smallest issue gap that was measured, or the
     /// class's inverse throughput in the documented model. An opcode that no table knows takes an issue slot only.
-    pub fn new(f: &Function, arch: Arch, source: LatencySource) -> UnitTable {
+    pub fn new(f: &Function, arch: Arch, source: LatencySource, dialect: Dialect) -> UnitTable {
         let mut demands: Vec<Demand> = vec![Demand::default()];
         let of_opcode = f
             .opcodes()
             .map(|opcode| {
-                let demand = match unit_for_mnemonic(opcode) {
-                    Some(unit) => Demand { units: vec![(unit as u16, gap(opcode, arch, source))] },
+                let name = dialect.machine_name(opcode);
+                let unit = name.and_then(|name| Some((unit_for_mnemonic(name)?, gap(name, arch, source))));
+                let demand = match unit {
+                    Some((unit, gap)) => Demand { units: vec![(unit as u16, gap)] },
                     None => Demand::default(),
                 };
                 let at = demands.iter().position(|d| *d == demand).unwrap_or_else(|| {

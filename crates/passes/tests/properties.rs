@@ -14,6 +14,7 @@ fn options(rng: &mut Rng) -> Options {
         unknown_latency: None,
         direction: *rng.pick(&[Direction::TopDown, Direction::BottomUp]),
         trace: rng.chance(50),
+        ..Options::default()
     }
 }
 

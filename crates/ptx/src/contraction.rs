@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use sassafras_ir::{Block, Function, Inst, Lane, Operand};
 
 /// Types that are fused.
-const TYPES: [&str; 6] = ["f32", "f64", "f16", "f16x2", "bf16", "bf16x2"];
+const TYPES: [&str; 7] = ["f32", "f32x2", "f64", "f16", "f16x2", "bf16", "bf16x2"];
 /// Modifiers that say how to round, which rules fusing out.
 const ROUNDING: [&str; 4] = ["rn", "rz", "rm", "rp"];
 
@@ -63,7 +63,7 @@ enum Kind {
 
 /// What an instruction is, if it may be fused.
 fn kind(f: &Function, inst: Inst) -> Option<Kind> {
-    let mut parts = f.opcode_text(f.inst(inst).opcode).split('.');
+    let mut parts = f.opcode_text(f.inst(inst).opcode).split('.').map(str::trim);
     let kind = match parts.next() {
         Some("mul") => Kind::Product,
         Some("add" | "sub") => Kind::Sum,

@@ -112,3 +112,10 @@ pub(crate) fn lex(source: &str) -> Result<Vec<(Token, Span)>, ParseError> {
     }
     Ok(tokens)
 }
+
+/// Where the tokens of a text are, the text itself being at `start` of another; what is no token is left out.
+pub(crate) fn spans(text: &str, start: usize) -> impl Iterator<Item = Span> {
+    Token::lexer(text).spanned().filter_map(move |(token, range)| {
+        token.is_ok().then(|| Span::new(start + range.start, start + range.end))
+    })
+}

@@ -10,7 +10,8 @@
 //!
 //! A [`Module`] keeps its source and knows where everything in it stands; whitespace, comments and directives that nobody knows
 //! survive because nothing is ever written anew. [`Module::reorder`] gives a block another order and [`Module::print`] moves the text
-//! of its instructions ([`mod@print`] says what goes with an instruction, and what becomes of `.loc`).
+//! of its instructions ([`mod@print`] says what goes with an instruction, and what becomes of `.loc`). [`Module::commute`] exchanges two
+//! operands of an instruction.
 //!
 //! Blocks begin at labels that instructions name and end behind branches, exits and returns; a brace, a declaration or any directive but
 //! `.loc` ends one too, so that no instruction leaves its scope or passes what it was written behind.
@@ -39,6 +40,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod commute;
 pub mod contraction;
 mod lexer;
 pub mod lower;
@@ -48,7 +50,8 @@ pub mod syntax;
 pub mod table;
 mod text;
 
-pub use lower::{LowerError, Lowered, lower};
+pub use commute::NotCommutative;
+pub use lower::{LowerError, Lowered, Numbering, lower, lower_with};
 pub use sassafras_ir::text::ParseError;
 pub use syntax::{BlockId, InstId, Module};
 pub use text::Span;

@@ -10,11 +10,15 @@
 //!   the block's start.
 //! * **A label that no instruction names** (debug information does) keeps its place: the third instruction's stays before the third.
 //!
+//! Besides, two operands of an instruction may have changed places ([`Module::commute`]); each is written where the other stood, with the
+//! comments inside it.
+//!
 //! Orders are not checked against dependences here; [`crate::lower()`] gives what such a check needs.
 
-use crate::syntax::{BlockId, InstId, Module, Piece, PieceKind};
+use crate::syntax::{BlockId, InstId, Module, PieceKind};
 use crate::text::Span;
 use rustc_hash::FxHashSet;
+use std::ops::Range;
 use thiserror::Error;
 
 /// An order that is not one of a block's instructions.
@@ -29,6 +33,15 @@ impl Module {
             Some(order) => order.clone(),
             None => self.blocks[block.index()].insts.clone().map(InstId).collect(),
         }
+    }
+
+    /// How many instructions stand elsewhere than in the text that was read.
+    pub fn moved(&self) -> usize {
+        let moved = |(block, order): (&BlockId, &Vec<InstId>)| {
+            let insts = self.blocks[block.index()].insts.clone();
+            insts.zip(order).filter(|(old, new)| *old != new.0).count()
+        };
+        self.orders.iter().map(moved).sum()
     }
 
     /// Puts the instructions of a block into another order.
@@ -67,12 +80,30 @@ impl Module {
         for block in changed {
             let insts = &self.blocks[block.index()].insts;
             let (first, last) = (self.inst(InstId(insts.start)), self.inst(InstId(insts.end - 1)));
-            out.push_str(&self.source[at..first.chunk.start()]);
+            self.print_text(at..first.chunk.start(), &mut out);
             self.print_block(block, &mut out);
             at = last.chunk.end();
         }
-        out.push_str(&self.source[at..]);
+        self.print_text(at..self.source.len(), &mut out);
         out
+    }
+
+    /// A part of the source that holds instructions whole, with operands exchanged where they were.
+    fn print_text(&self, range: Range<usize>, out: &mut String) {
+        let mut at = range.start;
+        if !self.commuted.is_empty() {
+            let place = |end: usize| self.insts.partition_point(|inst| inst.span.start() < end) as u32;
+            for &inst in self.commuted.range(InstId(place(range.start))..InstId(place(range.end))) {
+                let Some([a, b]) = self.commuting(inst) else { continue };
+                let [a, b] = [a, b].map(|operand| self.operands(inst)[operand].span);
+                for (end, instead, next) in [(a.start(), b, a.end()), (b.start(), a, b.end())] {
+                    out.push_str(&self.source[at..end]);
+                    out.push_str(self.text(instead));
+                    at = next;
+                }
+            }
+        }
+        out.push_str(&self.source[at..range.end]);
     }
 
     fn print_block(&self, block: BlockId, out: &mut String) {
@@ -92,7 +123,7 @@ impl Module {
                 }
                 at = piece.span.end();
             }
-            out.push_str(&self.source[at..chunk.end()]);
+            self.print_text(at..chunk.end(), out);
         }
         self.print_loc(self.inst(InstId(data.insts.end - 1)).loc, &mut loc, out);
     }
@@ -113,11 +144,6 @@ impl Module {
                 self.print_loc(Some(span), loc, out);
             }
         }
-    }
-
-    fn pieces(&self, inst: InstId) -> &[Piece] {
-        let (first, end) = self.inst(inst).pieces;
-        &self.pieces[first as usize..end as usize]
     }
 
     fn print_loc(&self, wanted: Option<Span>, present: &mut Option<Span>, out: &mut String) {

@@ -6,6 +6,7 @@
 
 use crate::text::Span;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 macro_rules! id {
@@ -58,6 +59,10 @@ pub struct Module {
     pub(crate) parents: Vec<Option<ScopeId>>,
     /// Orders of blocks that are not in the order of the text.
     pub(crate) orders: FxHashMap<BlockId, Vec<InstId>>,
+    /// Instructions with two operands exchanged.
+    pub(crate) commuted: BTreeSet<InstId>,
+    /// Every `.loc` in a body, in the order of the text.
+    pub(crate) locs: Vec<Span>,
 }
 
 /// The three directives at the top of a module.
@@ -330,6 +335,42 @@ impl Module {
     /// The names and numbers of an operand.
     pub fn atoms(&self, operand: &Operand) -> &[Atom] {
         &self.atoms[operand.atoms.0 as usize..operand.atoms.1 as usize]
+    }
+
+    /// The guard of an instruction: the name behind the `@`.
+    pub fn guard(&self, inst: InstId) -> Option<&Atom> {
+        self.inst(inst).guard.map(|guard| &self.atoms[guard.atom as usize])
+    }
+
+    /// The labels in front of an instruction that no instruction names and that do not end its block: they keep their place when the
+    /// block gets another order.
+    pub fn free_labels(&self, inst: InstId) -> impl Iterator<Item = Span> {
+        self.pieces(inst).iter().filter(|piece| piece.kind == PieceKind::Label).map(|piece| piece.span)
+    }
+
+    /// Every `.loc` in a body, from its name to its last token, in the order of the text.
+    pub fn locs(&self) -> &[Span] {
+        &self.locs
+    }
+
+    /// How many declarations of registers there are.
+    pub fn register_count(&self) -> usize {
+        self.registers.len()
+    }
+
+    /// The tokens of a part of the text that starts and ends with one: no blanks, no comments.
+    pub fn tokens(&self, span: Span) -> impl Iterator<Item = Span> {
+        crate::lexer::spans(&self.source[span.range()], span.start())
+    }
+
+    /// All of the text.
+    pub fn span(&self) -> Span {
+        Span::new(0, self.source.len())
+    }
+
+    pub(crate) fn pieces(&self, inst: InstId) -> &[Piece] {
+        let (first, end) = self.inst(inst).pieces;
+        &self.pieces[first as usize..end as usize]
     }
 
     /// A declaration of registers.

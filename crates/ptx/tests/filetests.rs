@@ -1,4 +1,4 @@
-//! File tests of the parser, the printer and lowering. Directives: `blocks`, `lower`, `error`, `reverse`.
+//! File tests of the parser, the printer and lowering. Directives: `blocks`, `lower`, `error`, `reverse`, `commute`.
 
 use anyhow::{Result, bail};
 use sassafras_ir::{text, verify};
@@ -45,6 +45,19 @@ fn run(directive: &str, source: &str) -> Result<String> {
             }
             out = module.print();
             out = out.lines().skip_while(|line| !line.starts_with('{')).map(|l| format!("{l}\n")).collect();
+        }
+        // Every instruction with operands that may change places.
+        "commute" => {
+            let all: Vec<_> = module.functions().iter().flat_map(|function| function.insts()).collect();
+            for inst in all {
+                if let Err(error) = module.commute(inst) {
+                    let text = module.text(module.inst(inst).span());
+                    writeln!(out, "{text} // {error}")?;
+                }
+            }
+            let printed = module.print();
+            let insts = printed.lines().skip_while(|line| !line.starts_with('{'));
+            out.extend(insts.map(|line| format!("{line}\n")));
         }
         other => bail!("no such directive: {other}"),
     }

@@ -77,6 +77,53 @@ proptest! {
         }
     }
 
+    /// Exchanged operands survive any order, and a second exchange brings the bytes back.
+    #[test]
+    fn exchanges_can_be_taken_back(seed: u64) {
+        let mut rng = Rng::new(seed);
+        for text in sound() {
+            let mut module = Module::parse(text).expect("parsed before");
+            let insts: Vec<InstId> = module.functions().iter().flat_map(|f| f.insts()).collect();
+            let mut chosen = Vec::new();
+            for &inst in insts.iter().filter(|_| rng.chance(50)) {
+                prop_assert_eq!(module.commute(inst).is_ok(), module.commuting(inst).is_some());
+                if module.is_commuted(inst) {
+                    chosen.push(inst);
+                }
+            }
+            let old = orders(&module);
+            for (block, order) in &old {
+                let mut order = order.clone();
+                permute(&mut rng, &mut order);
+                module.reorder(*block, &order).expect("a permutation");
+            }
+            let printed = module.print();
+            let again = Module::parse(&printed).expect("exchanged text parses");
+            let new = again.functions().iter().flat_map(|f| f.insts());
+            let mut edited = 0;
+            for (old, new) in module.blocks().flat_map(|block| module.order(block)).zip(new) {
+                let texts = |module: &Module, inst: InstId| -> Vec<String> {
+                    module.operands(inst).iter().map(|o| module.text(o.span).to_owned()).collect()
+                };
+                let mut expected = texts(&module, old);
+                if let (true, Some([a, b])) = (module.is_commuted(old), module.commuting(old)) {
+                    expected.swap(a, b);
+                    edited += 1;
+                }
+                prop_assert_eq!(texts(&again, new), expected);
+            }
+            prop_assert_eq!(edited, chosen.len());
+            for (block, order) in old {
+                module.reorder(block, &order).expect("the old order");
+            }
+            prop_assert_eq!(module.is_edited(), !chosen.is_empty());
+            for inst in chosen {
+                module.commute(inst).expect("as before");
+            }
+            prop_assert_eq!((&module.print(), module.is_edited()), (text, false));
+        }
+    }
+
     /// The inverse order of what was printed and read again gives the bytes back.
     #[test]
     fn text_carries_its_order(seed: u64) {

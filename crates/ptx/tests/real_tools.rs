@@ -180,12 +180,37 @@ fn assemble(folder: &Path, name: &str, arch: &str, text: &str, level: &str) -> V
     fs::read(out).expect("a cubin")
 }
 
-#[test]
-fn ptxas_takes_shuffled_blocks() {
+/// Modules for architectures that the present ptxas knows.
+fn recent() -> Vec<Item> {
     let folders =
         ["compute_80/", "compute_90/", "compute_90a/", "compute_100a/", "triton_90a/", "triton_100a/"];
-    let items: Vec<Item> =
-        corpus().into_iter().filter(|item| folders.iter().any(|f| item.name.contains(f))).collect();
+    corpus().into_iter().filter(|item| folders.iter().any(|f| item.name.contains(f))).collect()
+}
+
+/// ptxas takes operands in exchanged places, immediates too.
+#[test]
+fn ptxas_takes_exchanged_operands() {
+    let items = recent();
+    let scratch = tempfile::tempdir().expect("a folder");
+    let exchanged: usize = items
+        .par_iter()
+        .enumerate()
+        .map(|(number, item)| {
+            let mut module = Module::parse(&item.text).expect("parsed by the other test");
+            let arch = module.target().expect("a target").to_owned();
+            let insts: Vec<_> = module.functions().iter().flat_map(|f| f.insts()).collect();
+            let exchanged = insts.iter().filter(|&&inst| module.commute(inst).is_ok()).count();
+            assemble(scratch.path(), &format!("{number}"), &arch, &module.print(), "-O0");
+            exchanged
+        })
+        .sum();
+    eprintln!("{} modules, {exchanged} instructions with exchanged operands", items.len());
+    assert!(exchanged > 10_000, "only {exchanged}");
+}
+
+#[test]
+fn ptxas_takes_shuffled_blocks() {
+    let items = recent();
     let scratch = tempfile::tempdir().expect("a folder");
     let moved: usize = items
         .par_iter()

@@ -108,7 +108,7 @@ impl Refine<'_, '_> {
 
     /// Finds an order for free registers, registers for that, and an order for those. None when there is nothing to rename.
     fn round(&self, now: &Alone, room: &Room, seed: u64) -> Option<Alone> {
-        let mut freed = Freed::new(now, self.code.arch, room, self.block)?;
+        let mut freed = Freed::new(now, self.code.arch, room, self.block, |_| true)?;
         let body = self.body(&freed.block);
         let order = self.search(&body, seed, |order| freed.fits(&body, order));
         let mut settled = freed.settle(&body, &order)?;

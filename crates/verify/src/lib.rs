@@ -5,11 +5,13 @@
 //!
 //! * [`reorder`]: that a block's new order computes what the old one did;
 //! * [`against`]: that a file is a legal reordering of another, with registers renamed or not;
+//! * [`ptx`]: that a PTX module is a legal reordering of another, likewise;
 //! * [`hazards`]: that every hazard of scheduled SASS is covered by stalls or scoreboards.
 
 pub mod against;
 pub mod hazards;
 mod live;
 mod precedence;
+pub mod ptx;
 pub mod reorder;
 mod values;

@@ -20,18 +20,20 @@
 //!
 //! One pass per order, hash maps only. Numbers have 128 bits: two different histories agree with a chance of about 2⁻¹²⁸.
 
-use crate::live::{LaneSet, reads_all};
+use crate::live::reads_all;
 use crate::precedence::{Access, Fences, Kind, Memory, Positions, Print, mix};
 use crate::reorder::What;
 use rustc_hash::FxHashMap;
 use sassafras_ir::{AccessFlags, Effects, Guard, Lane, MemAccess};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// One instruction.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
-    /// All of it that is the same in both files: two instructions with different signatures never stand for each other.
+    /// All of it that is the same in both files, operands that commute left out: two instructions with different signatures never
+    /// stand for each other.
     pub signature: Print,
     /// Its registers: of several instructions that do the same, those that also use the same are paired first.
     pub names: u128,
@@ -42,14 +44,48 @@ pub(crate) struct Step {
     /// Memory accesses, and whether they write.
     pub accesses: SmallVec<[(MemAccess, bool); 1]>,
     pub effects: Effects,
+    /// Two operands that may stand in either order.
+    pub commuting: Option<[Commuting; 2]>,
+}
+
+/// An operand that may change places with another.
+#[derive(Clone, Debug)]
+pub(crate) struct Commuting {
+    /// All of it but its registers; not in the step's signature.
+    pub signature: Print,
+    /// Its lanes, as places among the step's reads. The second operand's follow the first one's.
+    pub reads: Range<usize>,
+}
+
+/// Which old instruction a new one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Match {
+    /// The place in the old block.
+    pub from: u32,
+    /// Whether operands that commute stand in exchanged places.
+    pub commuted: bool,
 }
 
 impl Step {
     /// One without operands.
     pub fn new(signature: Print, names: u128, effects: Effects) -> Step {
         let (reads, writes, accesses) = Default::default();
-        Step { signature, names, guard: None, reads, writes, accesses, effects }
+        Step { signature, names, guard: None, reads, writes, accesses, effects, commuting: None }
     }
+}
+
+impl Step {
+    /// All of it but its registers, whatever the order of operands that commute.
+    pub fn operation(&self) -> Print {
+        self.commuting.as_ref().map_or(self.signature, |[a, b]| {
+            either([a.signature, b.signature]).into_iter().fold(self.signature, fold)
+        })
+    }
+}
+
+/// Two numbers in an order that does not depend on how they stand.
+fn either([a, b]: [Print; 2]) -> [Print; 2] {
+    [a.min(b), a.max(b)]
 }
 
 /// How the new block differs.
@@ -58,7 +94,13 @@ pub(crate) enum Deviation {
     /// The new block holds other operations.
     Other,
     /// The instruction at this place sees something else.
-    Sees(usize, What),
+    Sees {
+        /// Its place in the new block.
+        place: usize,
+        /// The instruction of the old block that is most like it.
+        like: Option<usize>,
+        what: What,
+    },
     /// Some lane holds another value at the stop with this index.
     Stop(usize),
     /// A wanted lane holds another value at the end.
@@ -67,39 +109,71 @@ pub(crate) enum Deviation {
 
 /// For every place of the new block, the place in the old one of an instruction that does the same.
 ///
-/// `stops` are the places that control may enter from elsewhere, ascending; `wanted` are the lanes that matter behind the
-/// block.
+/// `stops` are the places that control may enter from elsewhere, ascending; `wanted` says whether a lane matters behind the
+/// block, and is asked only about lanes that hold something else there.
 pub(crate) fn compare(
     old: &[Step],
     new: &[Step],
     stops: &[usize],
-    wanted: &LaneSet,
-) -> Result<Vec<u32>, Deviation> {
+    mut wanted: impl FnMut(Lane) -> bool,
+) -> Result<Vec<Match>, Deviation> {
+    // Two accesses are at one address when their registers hold the same where their guards hold, or when they hold the same whatever
+    // guards say. Either is right; where one does not see it, the other may.
+    let found = compare_by(Addresses::Guarded, old, new, stops, &mut wanted);
+    let conflicts = matches!(found, Err(Deviation::Sees { .. } | Deviation::LiveOut(_)));
+    if conflicts && old.iter().any(|step| step.guard.is_some() && !step.accesses.is_empty()) {
+        return compare_by(Addresses::Whole, old, new, stops, &mut wanted).or(found);
+    }
+    found
+}
+
+/// Which value an address register counts with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Addresses {
+    /// What it holds where the guard of the access does.
+    Guarded,
+    /// What it holds, for either outcome.
+    Whole,
+}
+
+fn compare_by(
+    addresses: Addresses,
+    old: &[Step],
+    new: &[Step],
+    stops: &[usize],
+    wanted: &mut impl FnMut(Lane) -> bool,
+) -> Result<Vec<Match>, Deviation> {
     let sorted = |steps: &[Step]| {
-        let mut signatures: Vec<Print> = steps.iter().map(|step| step.signature).collect();
+        let mut signatures: Vec<Print> = steps.iter().map(Step::operation).collect();
         signatures.sort_unstable();
         signatures
     };
     if sorted(old) != sorted(new) {
         return Err(Deviation::Other);
     }
-    let (was, is) = (Walk::run(old, stops), Walk::run(new, stops));
+    let (was, is) = (Walk::run(addresses, old, stops), Walk::run(addresses, new, stops));
     let stop = was.stops.iter().zip(&is.stops).position(|(was, is)| was != is);
     let paired = pair(old, new, &was.seen, &is.seen);
     // What comes first is the cause: behind a stop that differs, everything does.
     let order = match (paired, stop) {
         (Err(place), Some(stop)) if stops[stop] <= place => return Err(Deviation::Stop(stop)),
         (Err(place), _) => {
-            return Err(Deviation::Sees(place, difference(old, new, &was.seen, &is.seen, place)));
+            let (like, what) = difference(old, new, &was.seen, &is.seen, place);
+            return Err(Deviation::Sees { place, like, what });
         }
         (Ok(_), Some(stop)) => return Err(Deviation::Stop(stop)),
         (Ok(order), None) => order,
     };
     let mut lanes: Vec<Lane> = was.lanes.keys().chain(is.lanes.keys()).copied().collect();
     lanes.sort_unstable();
-    match lanes.into_iter().find(|&lane| wanted.contains(lane) && was.held(lane).full != is.held(lane).full) {
+    lanes.dedup();
+    match lanes.into_iter().find(|&lane| was.held(lane).full != is.held(lane).full && wanted(lane)) {
         Some(lane) => Err(Deviation::LiveOut(lane)),
-        None => Ok(order),
+        None => {
+            let commuted = |(from, is): (u32, &Seen)| was.seen[from as usize].commuting != is.commuting;
+            let paired = order.into_iter().zip(&is.seen);
+            Ok(paired.map(|(from, is)| Match { from, commuted: commuted((from, is)) }).collect())
+        }
     }
 }
 
@@ -123,25 +197,27 @@ fn pair(old: &[Step], new: &[Step], was: &[Seen], is: &[Seen]) -> Result<Vec<u32
 }
 
 /// What the instruction at a new place sees that none of its like saw. Of those the one that is nearest to it is taken.
-fn difference(old: &[Step], new: &[Step], was: &[Seen], is: &[Seen], place: usize) -> What {
+fn difference(old: &[Step], new: &[Step], was: &[Seen], is: &[Seen], place: usize) -> (Option<usize>, What) {
     let (step, seen) = (&new[place], &is[place]);
     let kept: FxHashMap<Print, ()> = is.iter().map(|seen| (seen.number, ())).collect();
-    let like = old.iter().zip(was).filter(|(other, _)| other.signature == step.signature);
+    let like =
+        old.iter().zip(was).enumerate().filter(|(_, (other, _))| other.operation() == step.operation());
     let lost = |was: &Seen| !kept.contains_key(&was.number);
-    let nearest = like.min_by_key(|(_, was)| {
+    let nearest = like.min_by_key(|(_, (_, was))| {
         let reads = was.reads.iter().zip(&seen.reads).filter(|(was, is)| was != is).count();
         let others = [was.memory != seen.memory, was.effects != seen.effects, was.state != seen.state];
         (!lost(was), reads, others.iter().filter(|&&differs| differs).count())
     });
-    let Some((_, was)) = nearest else { return What::State };
+    let Some((at, (_, was))) = nearest else { return (None, What::State) };
     let lanes = step.guard.iter().map(|guard| guard.lane).chain(step.reads.iter().copied());
     let read = lanes.zip(was.reads.iter().zip(&seen.reads)).find(|(_, (was, is))| was != is);
-    match read {
+    let what = match read {
         Some((lane, _)) => What::Reads(lane),
         None if was.memory != seen.memory => What::Memory,
         None if was.effects != seen.effects => What::Effects,
         None => What::State,
-    }
+    };
+    (Some(at), what)
 }
 
 /// What an instruction sees, and the number that says all of it.
@@ -152,6 +228,8 @@ struct Seen {
     memory: Print,
     effects: Print,
     state: Print,
+    /// The operands that may change places, as they stand.
+    commuting: Option<[Print; 2]>,
 }
 
 /// What a lane holds.
@@ -181,6 +259,20 @@ fn fold(all: Print, next: Print) -> Print {
     mix(mix(all).wrapping_add(next))
 }
 
+/// The signature with what was read, and the operands that may change places. `reads` starts with what the guard holds.
+fn operands(step: &Step, reads: &[Print]) -> (Option<[Print; 2]>, Print) {
+    let all = |number: Print, reads: &[Print]| reads.iter().fold(number, |all, &read| fold(all, read));
+    let number = fold(step.signature, reads.len() as Print);
+    let Some([a, b]) = &step.commuting else { return (None, all(number, reads)) };
+    let guard = usize::from(step.guard.is_some());
+    let (first, rest) = reads.split_at((guard + a.reads.start).min(reads.len()));
+    let (one, rest) = rest.split_at(a.reads.len().min(rest.len()));
+    let (two, rest) = rest.split_at(b.reads.len().min(rest.len()));
+    let both = [all(a.signature, one), all(b.signature, two)];
+    let number = either(both).into_iter().fold(all(number, first), fold);
+    (Some(both), all(number, rest))
+}
+
 #[derive(Default)]
 struct Walk {
     /// What the lanes held when numbering began, or began afresh, goes by this.
@@ -195,7 +287,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn run(steps: &[Step], stops: &[usize]) -> Walk {
+    fn run(addresses: Addresses, steps: &[Step], stops: &[usize]) -> Walk {
         let accesses = steps.iter().flat_map(|step| &step.accesses);
         let positions = Positions::new(accesses.map(|(access, _)| access));
         let mut walk = Walk::default();
@@ -205,12 +297,12 @@ impl Walk {
                 walk.stops.push(walk.state);
                 walk.afresh(fold(walk.state, place as Print));
             }
-            walk.step(step, &positions);
+            walk.step(addresses, step, &positions);
         }
         walk
     }
 
-    fn step(&mut self, step: &Step, positions: &Positions) {
+    fn step(&mut self, addresses: Addresses, step: &Step, positions: &Positions) {
         let guard = step.guard.map(|guard| (self.held(guard.lane).full, usize::from(guard.negated)));
         // Where threads look at each other's registers, theirs count too, whatever their guards say.
         let under = guard.filter(|_| !step.effects.contains(Effects::CROSS_LANE));
@@ -224,15 +316,17 @@ impl Walk {
         let accesses: Vec<Access> = (step.accesses.iter())
             .filter_map(|(access, written)| {
                 kind.ordered |= access.flags.contains(AccessFlags::VOLATILE);
-                Access::new(access, *written, read)
+                match addresses {
+                    Addresses::Guarded => Access::new(access, *written, read),
+                    Addresses::Whole => Access::new(access, *written, |lane| self.held(lane).full),
+                }
             })
             .collect();
         kind.soft |= !accesses.is_empty();
         let memory = self.memory.before(positions, &accesses).into_iter().fold(0, fold);
         let effects = self.fences.before(kind);
         let state = if reads_all(step.effects) { self.state } else { 0 };
-        let mut number =
-            reads.iter().fold(fold(step.signature, reads.len() as Print), |all, &read| fold(all, read));
+        let (commuting, mut number) = operands(step, &reads);
         number = [memory, effects, state].into_iter().fold(number, fold);
         self.memory.add(positions, &accesses, |i| fold(number, i as Print));
         self.fences.add(kind, number);
@@ -242,7 +336,7 @@ impl Walk {
         if reads_all(step.effects) {
             self.afresh(number);
         }
-        self.seen.push(Seen { number, reads, memory, effects, state });
+        self.seen.push(Seen { number, reads, memory, effects, state, commuting });
     }
 
     fn held(&self, lane: Lane) -> Held {
@@ -305,9 +399,36 @@ mod tests {
     }
 
     fn check(old: &[Step], new: &[Step], stops: &[usize], wanted: &[u32]) -> Result<Vec<u32>, Deviation> {
-        let mut lanes = LaneSet::default();
-        wanted.iter().for_each(|&i| lanes.insert(r(i)));
-        compare(old, new, stops, &lanes)
+        let found = compare(old, new, stops, |lane| wanted.iter().any(|&i| r(i) == lane))?;
+        assert!(found.iter().all(|pair| !pair.commuted));
+        Ok(found.into_iter().map(|pair| pair.from).collect())
+    }
+
+    fn sees(place: usize, like: usize, what: What) -> Result<Vec<u32>, Deviation> {
+        Err(Deviation::Sees { place, like: Some(like), what })
+    }
+
+    #[test]
+    fn operands_change_places_only_where_they_may() {
+        let sum = |a: u32, b: u32, commutes: bool| {
+            let mut step = op(1, &[4], &[a, b]);
+            let operand = |at: usize| Commuting { signature: 7, reads: at..at + 1 };
+            step.commuting = commutes.then(|| [operand(0), operand(1)]);
+            step
+        };
+        let pair = |commuted| Ok(vec![Match { from: 0, commuted }]);
+        let all = |_| true;
+        assert_eq!(compare(&[sum(0, 1, true)], &[sum(1, 0, true)], &[], all), pair(true));
+        assert_eq!(compare(&[sum(0, 1, true)], &[sum(0, 1, true)], &[], all), pair(false));
+        assert!(compare(&[sum(0, 1, false)], &[sum(1, 0, false)], &[], all).is_err());
+        assert!(compare(&[sum(0, 1, true)], &[sum(0, 0, true)], &[], all).is_err());
+        // What stands in an operand besides registers goes with it.
+        let mut negative = sum(0, 1, true);
+        negative.commuting.as_mut().expect("commutes")[0].signature = 8;
+        let mut exchanged = sum(1, 0, true);
+        exchanged.commuting.as_mut().expect("commutes")[1].signature = 8;
+        assert_eq!(compare(&[negative.clone()], &[exchanged], &[], all), pair(true));
+        assert!(compare(&[negative], &[sum(1, 0, true)], &[], all).is_err());
     }
 
     #[test]
@@ -316,7 +437,7 @@ mod tests {
         let old = [op(1, &[4], &[0]), op(1, &[6], &[0]), call(), op(2, &[5], &[4])];
         let mut new = old.clone();
         new[3] = op(2, &[5], &[6]);
-        assert_eq!(check(&old, &new, &[], &[5]), Err(Deviation::Sees(3, What::Reads(r(6)))));
+        assert_eq!(check(&old, &new, &[], &[5]), sees(3, 3, What::Reads(r(6))));
         // Without the call the two are one and the same.
         (new[2], new[3]) = (op(3, &[], &[]), op(2, &[5], &[6]));
         let mut plain = old.clone();
@@ -325,7 +446,7 @@ mod tests {
         // The callee may read what nobody here does.
         let mut other = old.clone();
         other[1] = op(1, &[7], &[0]);
-        assert_eq!(check(&old, &other, &[], &[]), Err(Deviation::Sees(2, What::State)));
+        assert_eq!(check(&old, &other, &[], &[]), sees(2, 2, What::State));
     }
 
     #[test]
@@ -346,7 +467,7 @@ mod tests {
         let store = |base, offset| access(op(2, &[], &[base]), base, offset, true);
         let old = [load(4, 0, 0), bar(), op(3, &[5], &[4])];
         let new = [bar(), load(6, 0, 0), op(3, &[5], &[6])];
-        assert_eq!(check(&old, &new, &[], &[5]), Err(Deviation::Sees(0, What::Effects)));
+        assert_eq!(check(&old, &new, &[], &[5]), sees(0, 1, What::Effects));
         // The same address in another register: bytes beside each other do not conflict, the same ones do.
         let pair = |base, offset, first: bool| {
             let (load, store) = (load(4, base, 8), store(base, offset));
@@ -355,7 +476,7 @@ mod tests {
         };
         assert_eq!(check(&pair(2, 0, true), &pair(3, 0, false), &[], &[4]), Ok(vec![0, 2, 1]));
         let moved = check(&pair(2, 8, true), &pair(3, 8, false), &[], &[4]);
-        assert_eq!(moved, Err(Deviation::Sees(1, What::Memory)));
+        assert_eq!(moved, sees(1, 2, What::Memory));
     }
 
     fn steps(f: &Function, insts: &[Inst]) -> Vec<Step> {
@@ -393,7 +514,7 @@ mod tests {
                         new.swap(at, at + 1);
                     }
                 }
-                let found = compare(&steps(&f, old), &steps(&f, &new), &[], &LaneSet::ALL);
+                let found = compare(&steps(&f, old), &steps(&f, &new), &[], |_| true);
                 match (reorder::check(&f, old, &new), found) {
                     (Ok(()), found) => {
                         assert!(found.is_ok(), "seed {seed}: {found:?}");
@@ -414,7 +535,8 @@ mod tests {
         let f = &module.functions[0];
         let old = f.block_insts(f.blocks().next().expect("a block"));
         let new = [old[1], old[0], old[2]];
-        let found = compare(&steps(f, old), &steps(f, &new), &[], &LaneSet::ALL);
+        let found = compare(&steps(f, old), &steps(f, &new), &[], |_| true);
+        let found = found.map(|pairs| pairs.into_iter().map(|pair| pair.from).collect());
         assert_eq!(found, Ok(vec![1, 0, 2]), "one of the two writes");
     }
 }

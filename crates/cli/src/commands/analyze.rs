@@ -235,6 +235,7 @@ fn kernels(arguments: &Arguments, path: &Path) -> Result<(String, Vec<Kernel>)> 
     let input = match Input::read(path)? {
         Input::Binary(input) => input,
         Input::Text(input) => bail!("{}: the text IR has no control fields to look at", input.name),
+        Input::Ptx(input) => bail!("{}: PTX is not machine code; compile it with ptxas first", input.name),
     };
     let found = all(arguments, &input)?;
     if found.is_empty() {

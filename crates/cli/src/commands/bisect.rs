@@ -6,6 +6,7 @@ use crate::knobs::unknown_latency;
 use crate::output;
 use crate::reschedule::{Bisection, JobArguments, Memo};
 use anyhow::{Result, bail};
+use sassafras_passes::Choice;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -66,6 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let input = match Input::read(&arguments.input)? {
         Input::Binary(input) => input,
         Input::Text(input) => bail!("{}: text IR cannot be run; `bisect` is for binaries", input.name),
+        Input::Ptx(input) => bail!("{}: this is PTX; `bisect` is for binaries", input.name),
     };
     let to_stdout = arguments.output.as_deref().is_some_and(|path| path.as_os_str() == "-");
     if to_stdout {
@@ -75,8 +77,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if !selection.takes_all() {
         input.visit(&input.container()?, selection, |_| Ok(()))?;
     }
-    let knobs = arguments.job.knobs.load(&["deps", "tepid"])?;
-    let options = arguments.job.list_options(unknown_latency(&knobs)?);
+    let knobs = arguments.job.knobs.load(&["deps", "tepid", "passes", "cli"])?;
+    let options = arguments.job.list_options(unknown_latency(&knobs)?, &knobs, Choice::CriticalPath);
     let mut job = arguments.job.job(&input.name, &options, knobs, Bisection::default())?;
     job.memo = Some(Memo::default());
     let trial =

@@ -6,7 +6,7 @@ use crate::failure::{Failure, say};
 use crate::input::{Input, Selection};
 use crate::knobs::{KnobArguments, unknown_latency};
 use crate::output;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use sassafras_deps::cyclic::critical_recurrence;
 use sassafras_deps::export::{self, GraphView};
 use sassafras_deps::models::{Documented, Measured};
@@ -17,6 +17,7 @@ use sassafras_ir::cfg::Cfg;
 use sassafras_ir::text::print_inst;
 use sassafras_ir::{Block, Function};
 use sassafras_machine::Arch;
+use sassafras_passes::Dialect;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -80,7 +81,7 @@ struct Cyclic {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let knobs = arguments.knobs.load(&["deps"])?;
     let unknown = unknown_latency(&knobs)?;
-    let (name, functions) = load(&arguments.input, &arguments.selection)?;
+    let (name, dialect, functions) = load(&arguments.input, &arguments.selection)?;
     let mut views = Vec::new();
     let mut dots = String::new();
     let kinds = [
@@ -100,7 +101,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for f in &functions {
         let arch = Arch::parse_or_universal(&f.arch)
             .map_err(|error| Failure::Wrong(format!("{}: function `{}`: {error}", name, f.name)))?;
-        let latencies = Latencies::new(f, arch, arguments.latency, unknown);
+        let latencies = Latencies::new(f, dialect, arch, arguments.latency, unknown);
         let cfg = Cfg::new(f);
         for block in f.blocks() {
             if !arguments.blocks.is_empty() && !arguments.blocks.iter().any(|b| b == f.block_name(block)) {
@@ -166,11 +167,21 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// The functions of a file that were asked for, lifted where it holds device code.
-fn load(path: &Path, selection: &Selection) -> Result<(String, Vec<Function>)> {
+fn load(path: &Path, selection: &Selection) -> Result<(String, Dialect, Vec<Function>)> {
     let input = match Input::read(path)? {
         Input::Text(input) => {
             let functions = input.functions(selection)?.into_iter().cloned().collect();
-            return Ok((input.name, functions));
+            return Ok((input.name, Dialect::Sass, functions));
+        }
+        Input::Ptx(input) => {
+            input.check(selection)?;
+            let target = input.module.target().unwrap_or_default();
+            let wanted = |name: &str| selection.takes_name(name) && selection.takes_arch(target);
+            let functions = input.module.functions().iter();
+            let functions = functions.filter(|f| f.has_body() && wanted(input.module.text(f.name())));
+            let lowered = functions.map(|f| sassafras_ptx::lower(&input.module, f).map(|l| l.function));
+            let lowered = lowered.collect::<Result<_, _>>().with_context(|| input.name.clone())?;
+            return Ok((input.name, Dialect::Ptx, lowered));
         }
         Input::Binary(input) => input,
     };
@@ -185,7 +196,7 @@ fn load(path: &Path, selection: &Selection) -> Result<(String, Vec<Function>)> {
         })
     })?;
     let functions = lifted.into_iter().flatten().collect();
-    Ok((input.name, functions))
+    Ok((input.name, Dialect::Sass, functions))
 }
 
 /// The model that was chosen, made once per function: it looks every opcode up.
@@ -195,10 +206,24 @@ enum Latencies {
 }
 
 impl Latencies {
-    fn new(f: &Function, arch: Arch, source: LatencyArgument, unknown: Option<u16>) -> Latencies {
+    fn new(
+        f: &Function,
+        dialect: Dialect,
+        arch: Arch,
+        source: LatencyArgument,
+        unknown: Option<u16>,
+    ) -> Latencies {
         match source {
-            LatencyArgument::Measured => Latencies::Measured(Measured::new(f, arch, unknown)),
-            LatencyArgument::Documented => Latencies::Documented(Documented::new(f, arch, unknown)),
+            LatencyArgument::Measured => {
+                Latencies::Measured(Measured::with_names(f, arch, unknown, |opcode| {
+                    dialect.machine_name(opcode)
+                }))
+            }
+            LatencyArgument::Documented => {
+                Latencies::Documented(Documented::with_names(f, arch, unknown, |opcode| {
+                    dialect.machine_name(opcode)
+                }))
+            }
         }
     }
 

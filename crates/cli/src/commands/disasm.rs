@@ -83,6 +83,9 @@ struct Control {
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     match Input::read(&arguments.input)? {
         Input::Text(input) => text(arguments, &input),
+        Input::Ptx(input) => {
+            bail!("{}: PTX is text as it is; `sassafras deps` shows its dependences", input.name)
+        }
         Input::Binary(input) => binary(arguments, &input),
     }
 }

@@ -1,5 +1,7 @@
 //! `sassafras verify`
 
+mod ptx;
+
 use crate::binary::{self, Lifted, Site};
 use crate::failure::{Failure, say};
 use crate::input::{Binary, Input, Selection, Text, kind_name};
@@ -19,7 +21,8 @@ use std::path::PathBuf;
 /// Follows every path through every function of a cubin (fatbinary, host file, archive) and reports each pair of
 /// instructions that neither a stall nor a scoreboard keeps apart. With `--against`, also compares the file with the one
 /// it was made from: same instructions, apart from the registers that they use, an order that computes the same, and
-/// everything that names an instruction following it.
+/// everything that names an instruction following it. PTX is compared with the PTX that it was made from; it has no control
+/// fields, so there are no hazards in it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -40,6 +43,7 @@ Examples:
   sassafras verify k.cubin
   sassafras verify libkernels.so --arch sm_90 --json
   sassafras verify fast.cubin --against k.cubin
+  sassafras verify fast.ptx --against k.ptx
 
 Exit status: 0 clean; 1 a hazard or an illegal reordering; 2 unreadable.";
 
@@ -99,6 +103,9 @@ struct Reordering {
     moved: u64,
     /// Those that use other registers.
     renamed: u64,
+    /// Those with two operands exchanged; of PTX only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commuted: Option<u64>,
     differences: Vec<Place>,
 }
 
@@ -107,6 +114,11 @@ struct Place {
     image: String,
     section: String,
     offset: Option<u64>,
+    /// Of PTX: the line in the new file and in the original.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    original_line: Option<usize>,
     change: String,
 }
 
@@ -128,6 +140,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         | (Input::Binary(binary), Some(Input::Text(text))) => {
             bail!("{} is text IR and {} is not: they cannot be compared", text.name, binary.name)
         }
+        (Input::Ptx(input), Some(Input::Ptx(original))) => ptx::compare(arguments, &input, &original),
+        (Input::Ptx(input), _) | (_, Some(Input::Ptx(input))) => {
+            bail!("{}: PTX is compared with PTX: `verify new.ptx --against old.ptx`", input.name)
+        }
     }
 }
 
@@ -138,10 +154,16 @@ fn text(arguments: &Arguments, input: &Text, original: &Text) -> Result<()> {
     let found = against::modules(&original.module, &input.module);
     if arguments.json {
         let instructions = input.module.functions.iter().map(|f| f.inst_count() as u64).sum();
-        let place =
-            |change: String| Place { image: String::new(), section: String::new(), offset: None, change };
+        let place = |change: String| Place {
+            image: String::new(),
+            section: String::new(),
+            offset: None,
+            line: None,
+            original_line: None,
+            change,
+        };
         let differences = found.iter().map(|mismatch| place(mismatch.to_string())).collect();
-        let reordering = Some(Reordering { instructions, moved: 0, renamed: 0, differences });
+        let reordering = Some(Reordering { instructions, moved: 0, renamed: 0, commuted: None, differences });
         output::print_json(&Report { schema: 1, kernels: Vec::new(), reordering })?;
     } else {
         let mut out = String::new();
@@ -299,12 +321,15 @@ fn reordering(comparison: &Comparison) -> Reordering {
         image: difference.image.clone(),
         section: difference.section.clone(),
         offset: difference.offset,
+        line: None,
+        original_line: None,
         change: difference.change.to_string(),
     };
     Reordering {
         instructions: comparison.instructions,
         moved: comparison.moved,
         renamed: comparison.renamed,
+        commuted: None,
         differences: comparison.differences.iter().map(place).collect(),
     }
 }

@@ -6,15 +6,14 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use sassafras_cubin::Capsules;
 use sassafras_knobs::{KnobSet, keys};
-use sassafras_list::Direction;
-use sassafras_passes::{Choice, LatencySource, Options};
+use sassafras_passes::{Choice, List, Options};
 use sassafras_tepid::schedule::{Policy, Settings};
 use std::path::PathBuf;
 
 /// Options of everything that reschedules.
 #[derive(clap::Args)]
 pub struct JobArguments {
-    /// How to order [default: tepid for binaries, critical-path for the text IR]
+    /// How to order [default: tepid for binaries, auto for PTX, critical-path for the text IR]
     #[arg(long, value_enum)]
     pub strategy: Option<StrategyArgument>,
     /// The seed of `--strategy shuffle`
@@ -89,6 +88,24 @@ pub enum StrategyArgument {
     Paced,
     /// For binaries: the orders of a file, as far as dependences allow
     Given,
+    /// For PTX and the text IR: the best of the seven below and the order that came, by estimate, block by block
+    Auto,
+    /// For PTX and the text IR: few registers
+    ListBurr,
+    /// For PTX and the text IR: the order of the source unless registers run out
+    Source,
+    /// For PTX and the text IR: latency and registers in balance
+    ListHybrid,
+    /// For PTX and the text IR: the critical path, then live ranges, free units and more
+    ListIlp,
+    /// Long latencies first
+    Converge,
+    /// As much side by side as there is
+    #[value(name = "ilpmax")]
+    IlpMax,
+    /// As little side by side as can be
+    #[value(name = "ilpmin")]
+    IlpMin,
 }
 
 impl StrategyArgument {
@@ -107,6 +124,33 @@ impl StrategyArgument {
         }
     }
 
+    /// The list strategy that makes its orders, if it is one.
+    pub const fn list(self) -> Option<List> {
+        match self {
+            StrategyArgument::ListBurr => Some(List::Burr),
+            StrategyArgument::Source => Some(List::Source),
+            StrategyArgument::ListHybrid => Some(List::Hybrid),
+            StrategyArgument::ListIlp => Some(List::Ilp),
+            StrategyArgument::Converge => Some(List::Converge),
+            StrategyArgument::IlpMax => Some(List::IlpMax),
+            StrategyArgument::IlpMin => Some(List::IlpMin),
+            _ => None,
+        }
+    }
+
+    /// Whether it is for binaries alone.
+    pub const fn is_for_binaries(self) -> bool {
+        matches!(self, StrategyArgument::Tepid | StrategyArgument::Given) || self.policy().is_some()
+    }
+
+    /// Whether it is for code whose registers are not chosen yet.
+    pub const fn is_before_allocation(self) -> bool {
+        match self.list() {
+            Some(list) => !list.is_post_allocation(),
+            None => matches!(self, StrategyArgument::Auto),
+        }
+    }
+
     /// What the user calls it.
     pub fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
@@ -119,19 +163,16 @@ impl JobArguments {
         self.strategy.unwrap_or(StrategyArgument::Tepid)
     }
 
-    /// Options of list scheduling where nothing else is asked for.
-    pub fn list_options(&self, unknown_latency: Option<u16>) -> Options {
-        Options {
-            strategy: match self.strategy {
-                Some(StrategyArgument::Original) => Choice::Original,
-                Some(StrategyArgument::Shuffle) => Choice::Shuffle { seed: self.seed },
-                _ => Choice::CriticalPath,
-            },
-            latency: LatencySource::Measured,
-            unknown_latency,
-            direction: Direction::TopDown,
-            trace: false,
-        }
+    /// Options of list scheduling; `default` is the strategy where none is asked for.
+    pub fn list_options(&self, unknown_latency: Option<u16>, knobs: &KnobSet, default: Choice) -> Options {
+        let strategy = match self.strategy {
+            Some(StrategyArgument::Original) => Choice::Original,
+            Some(StrategyArgument::Shuffle) => Choice::Shuffle { seed: self.seed },
+            Some(StrategyArgument::Auto) => Choice::Auto,
+            Some(other) => other.list().map_or(Choice::CriticalPath, Choice::List),
+            None => default,
+        };
+        Options { strategy, unknown_latency, ..Options::default() }.with_knobs(knobs)
     }
 
     /// What is to be done with a binary called `name`.
@@ -143,11 +184,21 @@ impl JobArguments {
         if self.orders.is_some() && strategy != StrategyArgument::Given {
             bail!("`--orders` is for `--strategy given`");
         }
+        if strategy.is_before_allocation() {
+            bail!(
+                "{name}: `--strategy {}` runs before register allocation: for PTX and the text IR",
+                strategy.name()
+            );
+        }
         let level = knobs.explicit(keys::TEPID_AGGRESSIVENESS).unwrap_or(1);
         let level = u32::try_from(level).unwrap_or(u32::MAX);
         let order = match strategy {
             StrategyArgument::Original => Order::Original,
             StrategyArgument::Shuffle | StrategyArgument::CriticalPath => Order::List(*options),
+            _ if strategy.list().is_some() && knobs.get(keys::AFTER_ALLOCATION) == Some(false) => {
+                Order::Original
+            }
+            _ if strategy.list().is_some() => Order::List(*options),
             StrategyArgument::Given => Order::Given(self.given()?),
             _ => Order::Tepid(self.settings(strategy, level)),
         };

@@ -5,6 +5,7 @@
 //! hazards, and whether it is a legal reordering of what came in. A kernel that something is in the way of stays byte for
 //! byte as it came, with the reason; the others go on without it.
 
+mod anti;
 mod arguments;
 mod bisection;
 pub mod launch;
@@ -13,7 +14,7 @@ mod orders;
 mod outcome;
 mod plan;
 
-pub use arguments::{Effort, JobArguments, StrategyArgument};
+pub use arguments::{Effort, JobArguments};
 pub use bisection::{Bisection, RoutineId, Unit};
 pub use launch::LaunchArgument;
 pub use memo::Memo;

@@ -1,5 +1,6 @@
 //! Goal: the new order and the new control fields of one section, or why there are none.
 
+use super::anti;
 use super::orders::Written;
 use super::outcome::Notes;
 use super::{Control, Job, Order, Orders, RoutineId, Unit, in_the_way};
@@ -147,12 +148,18 @@ fn reorder(
         }
         Order::List(options) => {
             let before = cycles(lifted);
-            let old: Vec<Vec<Inst>> = orders(&lifted.function);
-            schedule_function(&mut lifted.function, options).map_err(|error| error.to_string())?;
+            let came = lifted.clone();
+            let renamed = anti::break_dependences(lifted, options, (id, arch), code, job)?;
+            let old: Vec<Vec<Inst>> = orders(&came.function);
+            let mut listed = came.function.clone();
+            schedule_function(&mut listed, options).map_err(|error| error.to_string())?;
+            for block in came.function.blocks().filter(|block| !renamed.contains(block)) {
+                lifted.function.reorder(block, listed.block_insts(block));
+            }
             keep_groups(lifted, arch, old);
             keep_others(&mut lifted.function, id, job);
             notes.estimated(before, cycles(lifted));
-            return Ok(Made::Order(None));
+            return Ok(Made::Order((!renamed.is_empty()).then(|| Box::new(came))));
         }
         Order::Given(orders) => {
             let before = cycles(lifted);

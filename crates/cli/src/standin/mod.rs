@@ -20,6 +20,7 @@ use crate::signals;
 use cache::{Cache, Entry, Key};
 use find::{CALLED, Places};
 use flags::Flags;
+use sassafras_passes::Choice;
 use std::any::Any;
 use std::ffi::{OsStr, OsString};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -147,7 +148,8 @@ impl Setup {
     fn new(flags: Flags, mark: Key) -> Result<Setup, String> {
         let wrong = |error: anyhow::Error| format!("{}: {error:#}", flags::VARIABLE);
         let knobs = flags.job.knobs.read().map_err(wrong)?;
-        let options = flags.job.list_options(unknown_latency(&knobs).map_err(wrong)?);
+        let options =
+            flags.job.list_options(unknown_latency(&knobs).map_err(wrong)?, &knobs, Choice::CriticalPath);
         let job = flags.job.job("cubin", &options, knobs, Bisection::default()).map_err(wrong)?;
         let folder = flags.cache_dir.or_else(Cache::default_folder).filter(|_| !flags.no_cache);
         let cache = folder.and_then(|folder| Cache::open(&folder, flags.cache_size)).and_then(|cache| {

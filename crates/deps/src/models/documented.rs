@@ -18,9 +18,19 @@ impl Documented {
     /// Looks every opcode of the function up once. `high_latency` replaces
     /// what a result costs that no table speaks of, and what memory order costs.
     pub fn new(f: &Function, arch: Arch, high_latency: Option<u16>) -> Documented {
+        Documented::with_names(f, arch, high_latency, |opcode| Some(opcode))
+    }
+
+    /// The same for opcodes that tables know under other names, or under none.
+    pub fn with_names(
+        f: &Function,
+        arch: Arch,
+        high_latency: Option<u16>,
+        name: impl Fn(&str) -> Option<&str>,
+    ) -> Documented {
         let costs = costs::DOCUMENTED.with_high_latency(high_latency);
-        let interned =
-            Interned::new(f, |opcode| documented_latency(opcode, arch).unwrap_or(costs.unknown_raw));
+        let latency = |opcode: &str| documented_latency(name(opcode)?, arch);
+        let interned = Interned::new(f, |opcode| latency(opcode).unwrap_or(costs.unknown_raw));
         Documented { class_of: interned.of_opcode, latency: interned.values, costs }
     }
 }

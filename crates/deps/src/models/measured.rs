@@ -53,9 +53,20 @@ impl Measured {
     /// Asks the tables for every pair of opcode signatures in the function, once. `unknown` replaces what a result costs
     /// that no table speaks of.
     pub fn new(f: &Function, arch: Arch, unknown: Option<u16>) -> Measured {
+        Measured::with_names(f, arch, unknown, |opcode| Some(opcode))
+    }
+
+    /// The same for opcodes that tables know under other names, or under none.
+    pub fn with_names(
+        f: &Function,
+        arch: Arch,
+        unknown: Option<u16>,
+        name: impl Fn(&str) -> Option<&str>,
+    ) -> Measured {
         let tables = MeasuredLatencies::for_arch(arch);
         let costs = costs::MEASURED.with_unknown(unknown);
         let Interned { of_opcode, values } = Interned::new(f, |opcode| {
+            let opcode = name(opcode).unwrap_or_default();
             let category = Category::of(opcode);
             let names = if category.is_some() { tables.names_matching(opcode) } else { Vec::new() };
             Signature { category, names, asks_as: AsksAs(opcode.to_owned()) }

@@ -12,7 +12,10 @@ impl Strategy for CriticalPath {
     type Key = [i64; 2];
     const NAME: &'static str = "critical-path";
     const COMPONENTS: &'static [&'static str] = &["critical path", "dependents"];
-    const CANDIDATES: Candidates = Candidates::Ready;
+
+    fn candidates(&self) -> Candidates {
+        Candidates::Ready
+    }
 
     fn key(&self, context: &Context<'_>, node: Node) -> [i64; 2] {
         let dependents = match context.direction {

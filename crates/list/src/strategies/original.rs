@@ -11,7 +11,10 @@ impl Strategy for Original {
     type Key = [i64; 0];
     const NAME: &'static str = "original";
     const COMPONENTS: &'static [&'static str] = &[];
-    const CANDIDATES: Candidates = Candidates::Released;
+
+    fn candidates(&self) -> Candidates {
+        Candidates::Released
+    }
 
     fn key(&self, _: &Context<'_>, _: Node) -> [i64; 0] {
         []

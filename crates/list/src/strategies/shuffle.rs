@@ -15,7 +15,10 @@ impl Strategy for Shuffle {
     type Key = [i64; 1];
     const NAME: &'static str = "shuffle";
     const COMPONENTS: &'static [&'static str] = &["random"];
-    const CANDIDATES: Candidates = Candidates::Released;
+
+    fn candidates(&self) -> Candidates {
+        Candidates::Released
+    }
 
     fn key(&self, _: &Context<'_>, node: Node) -> [i64; 1] {
         // Two rounds of a 64-bit finaliser: nearby seeds and nodes must not look alike.

@@ -19,11 +19,11 @@ mod operands;
 mod registers;
 
 pub use number::parse_number;
+pub use registers::Numbering;
 
 use crate::syntax::{AtomKind, Function, InstId, Kind, Module, RegId};
 use crate::table::{Modifiers, Row, Table};
 use labels::Labels;
-use registers::Registers;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sassafras_ir::function::InstSpec;
 use sassafras_ir::{Block, Effects, Guard, Inst, Lane, Operand, Payload};
@@ -67,13 +67,25 @@ pub enum LowerError {
 /// # Errors
 /// When it has no body, or is larger than the IR can hold.
 pub fn lower(module: &Module, function: &Function) -> Result<Lowered, LowerError> {
+    lower_with(module, function, &mut Numbering::default())
+}
+
+/// Lowers a function with lanes that are given out elsewhere: two modules can be compared lane by lane.
+///
+/// # Errors
+/// As [`lower`].
+pub fn lower_with(
+    module: &Module,
+    function: &Function,
+    numbering: &mut Numbering,
+) -> Result<Lowered, LowerError> {
     let name = module.text(function.name());
     let Some(body) = &function.body else { return Err(LowerError::NoBody(name.to_owned())) };
     let mut lowering = Lowering {
         module,
         name,
         ir: sassafras_ir::Function::new(name, module.target().unwrap_or_default()),
-        registers: Registers::default(),
+        registers: numbering,
         labels: Labels::new(module, body),
         kernel_params: match function.kind {
             Kind::Entry => function.params.iter().map(|param| module.text(param.name)).collect(),
@@ -101,7 +113,7 @@ struct Lowering<'a> {
     module: &'a Module,
     name: &'a str,
     ir: sassafras_ir::Function,
-    registers: Registers<'a>,
+    registers: &'a mut Numbering,
     labels: Labels<'a>,
     kernel_params: FxHashSet<&'a str>,
     /// Registers that the function returns its values in.

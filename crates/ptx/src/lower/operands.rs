@@ -153,7 +153,7 @@ impl Lowering<'_> {
                     if name.starts_with('%') {
                         return Ok(None);
                     }
-                    mem.base = Some(self.registers.name(name)?);
+                    mem.base = Some(self.registers.memory(name)?);
                     if mem.space == Space::Param && self.kernel_params.contains(name) {
                         mem.flags |= AccessFlags::READ_ONLY;
                     }

@@ -3,21 +3,46 @@
 use super::NoLane;
 use crate::syntax::{Module, RegId};
 use crate::table::Table;
-use rustc_hash::FxHashMap;
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use sassafras_ir::{Lane, RegClass, Span};
 
-/// The lanes so far.
-#[derive(Default)]
-pub(super) struct Registers<'a> {
+/// Which lanes registers and names of memory are.
+///
+/// Lanes are given out when they are first asked for. Functions with the same declarations that are lowered with one numbering name the
+/// same registers by the same lanes, in whatever order they use them.
+#[derive(Clone, Debug, Default)]
+pub struct Numbering {
     first: FxHashMap<(RegId, u32), u32>,
-    names: FxHashMap<&'a str, u32>,
-    general: u32,
-    predicates: u32,
+    /// The register of every lane, general ones and predicates.
+    owners: [Vec<Owner>; 2],
+    names: IndexSet<Box<str>, FxBuildHasher>,
 }
 
-impl<'a> Registers<'a> {
+#[derive(Clone, Copy, Debug)]
+struct Owner {
+    register: RegId,
+    index: u32,
+}
+
+impl Numbering {
+    /// The register or the name of memory that a lane belongs to, as the module spells it; `None` for lanes that it has not given out.
+    pub fn name(&self, module: &Module, lane: Lane) -> Option<String> {
+        let at = lane.index() as usize;
+        let owners = match lane.class() {
+            _ if !lane.is_virtual() => return None,
+            RegClass::Uniform => return self.names.get_index(at).map(|name| name.to_string()),
+            RegClass::Pred => &self.owners[1],
+            _ => &self.owners[0],
+        };
+        let &Owner { register, index } = owners.get(at)?;
+        let declared = module.register(register);
+        let name = module.text(declared.name);
+        Some(if declared.count.is_some() { format!("{name}{index}") } else { name.to_owned() })
+    }
+
     /// The lanes of a register, or of one element of it; `Ok(None)` when its type is not known or it has no such element.
-    pub fn span(
+    pub(super) fn span(
         &mut self,
         module: &Module,
         register: RegId,
@@ -31,13 +56,13 @@ impl<'a> Registers<'a> {
         }
         let each = bytes.div_ceil(4).max(1);
         let lanes = each * u32::from(declared.elements);
-        let (class, next) = match bytes {
-            0 => (RegClass::Pred, &mut self.predicates),
-            _ => (RegClass::Gpr, &mut self.general),
+        let (class, owners) = match bytes {
+            0 => (RegClass::Pred, &mut self.owners[1]),
+            _ => (RegClass::Gpr, &mut self.owners[0]),
         };
         let first = *self.first.entry((register, index)).or_insert_with(|| {
-            let first = *next;
-            *next = first.saturating_add(lanes);
+            let first = owners.len() as u32;
+            owners.extend((0..lanes).map(|_| Owner { register, index }));
             first
         });
         let (start, len) = match element {
@@ -49,9 +74,11 @@ impl<'a> Registers<'a> {
     }
 
     /// The lane that stands for the address of a name.
-    pub fn name(&mut self, name: &'a str) -> Result<Span, NoLane> {
-        let next = self.names.len() as u32;
-        let index = *self.names.entry(name).or_insert(next);
-        Lane::virt(RegClass::Uniform, index).map(Span::from).ok_or(NoLane)
+    pub(super) fn memory(&mut self, name: &str) -> Result<Span, NoLane> {
+        let index = match self.names.get_index_of(name) {
+            Some(index) => index,
+            None => self.names.insert_full(name.into()).0,
+        };
+        Lane::virt(RegClass::Uniform, index as u32).map(Span::from).ok_or(NoLane)
     }
 }

@@ -54,7 +54,9 @@ impl<'a> Parser<'a> {
                 Token::Dot if self.text() == ".loc" => {
                     self.at += 1;
                     self.skip_loc()?;
-                    items.push(Item::Loc(start.to(self.last_span())));
+                    let span = start.to(self.last_span());
+                    self.module.locs.push(span);
+                    items.push(Item::Loc(span));
                 }
                 Token::Dot => {
                     self.directive()?;

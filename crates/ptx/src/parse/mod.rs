@@ -17,6 +17,7 @@ use crate::text::Span;
 use rustc_hash::FxHashMap;
 use sassafras_ir::text::ParseError;
 use scopes::Scopes;
+use std::collections::BTreeSet;
 
 /// How many brackets may be open inside one statement.
 const MAX_BRACKETS: usize = 16;
@@ -45,6 +46,8 @@ impl Module {
             target_lists: Vec::new(),
             parents: Vec::new(),
             orders: FxHashMap::default(),
+            commuted: BTreeSet::new(),
+            locs: Vec::new(),
         };
         let mut parser = Parser { source, tokens, at: 0, module, scopes: Scopes::default() };
         parser.module()?;

@@ -48,6 +48,7 @@ struct Raw {
     opcode: String,
     with: String,
     operands: String,
+    commutes: String,
     implicit: String,
     effects: String,
     source: String,
@@ -82,12 +83,21 @@ fn row(raw: &Raw) -> Result<Row, String> {
     let row = Row {
         with: each(&raw.with, "condition", Condition::parse)?,
         operands: each(&raw.operands, "operand", Slot::parse)?,
+        commutes: commutes(&raw.commutes)?,
         implicit: each(&raw.implicit, "implicit operand", Implicit::parse)?,
         effects: effects(&raw.effects)?,
     };
     let repeats = row.operands.iter().rev().skip(1).any(|slot| slot.repeats);
     if repeats {
         return Err("only the last operand may repeat".to_owned());
+    }
+    if let Some(both) = row.commutes {
+        // Positions in the table are those in the text only as long as nothing before them may be missing.
+        let read = |slot: &Slot| !slot.optional && slot.role(false) == Some(&Role::Read);
+        let fixed = row.operands.iter().take_while(|slot| !slot.optional).count();
+        if both.iter().any(|&at| at >= fixed || !read(&row.operands[at])) {
+            return Err("only operands that are read and never missing change places".to_owned());
+        }
     }
     let labels = row.operands.iter().any(|slot| slot.role(false) == Some(&Role::Label));
     if labels != row.effects.contains(Effects::BRANCH) {
@@ -96,8 +106,18 @@ fn row(raw: &Raw) -> Result<Row, String> {
     Ok(row)
 }
 
-fn each<T>(text: &str, what: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, String> {
+pub(super) fn each<T>(text: &str, what: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, String> {
     text.split_whitespace().map(|word| parse(word).ok_or_else(|| format!("`{word}` is no {what}"))).collect()
+}
+
+/// Two positions, ascending.
+fn commutes(text: &str) -> Result<Option<[usize; 2]>, String> {
+    let numbers = each(text, "position", |word| word.parse::<usize>().ok())?;
+    match numbers.as_slice() {
+        [] => Ok(None),
+        &[a, b] if a < b => Ok(Some([a, b])),
+        _ => Err(format!("`{text}` is no pair of operands")),
+    }
 }
 
 fn effects(text: &str) -> Result<Effects, String> {

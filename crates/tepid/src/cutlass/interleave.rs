@@ -52,7 +52,10 @@ impl Strategy for Interleave<'_> {
     type Key = [i64; 2];
     const NAME: &'static str = "interleave";
     const COMPONENTS: &'static [&'static str] = &["turn", "critical path"];
-    const CANDIDATES: Candidates = Candidates::Ready;
+
+    fn candidates(&self) -> Candidates {
+        Candidates::Ready
+    }
 
     fn key(&self, context: &Context<'_>, node: Node) -> [i64; 2] {
         let turn = match self.roles[node.index()] {
@@ -64,7 +67,7 @@ impl Strategy for Interleave<'_> {
         [turn, context.to_go(node) as i64]
     }
 
-    fn placed(&mut self, _: &Context<'_>, node: Node, changed: &mut Vec<Node>) {
+    fn placed(&mut self, _: &Context<'_>, node: Node, _: u64, changed: &mut Vec<Node>) {
         // Joins are no instructions and have no role.
         if node.index() < self.body.insts.len() && self.roles[node.index()] == Role::Matrix {
             self.placed += 1;

@@ -43,7 +43,10 @@ impl Strategy for Balance {
     type Key = [i64; 2];
     const NAME: &'static str = "balance";
     const COMPONENTS: &'static [&'static str] = &["long path", "arithmetic to transfers"];
-    const CANDIDATES: Candidates = Candidates::Ready;
+
+    fn candidates(&self) -> Candidates {
+        Candidates::Ready
+    }
 
     fn key(&self, context: &Context<'_>, node: Node) -> [i64; 2] {
         let far = context.to_go(node) as i64 / self.window;

@@ -21,7 +21,10 @@ impl Strategy for EarlyLoads<'_> {
     type Key = [i64; 2];
     const NAME: &'static str = "early-loads";
     const COMPONENTS: &'static [&'static str] = &["global load", "source order"];
-    const CANDIDATES: Candidates = Candidates::Released;
+
+    fn candidates(&self) -> Candidates {
+        Candidates::Released
+    }
 
     fn key(&self, _: &Context<'_>, node: Node) -> [i64; 2] {
         let load = i64::from(self.body.nodes[node.index()].is_load);

@@ -26,7 +26,10 @@ impl Strategy for Given {
     type Key = [i64; 2];
     const NAME: &'static str = "given";
     const COMPONENTS: &'static [&'static str] = &["given order", "source order"];
-    const CANDIDATES: Candidates = Candidates::Released;
+
+    fn candidates(&self) -> Candidates {
+        Candidates::Released
+    }
 
     fn key(&self, _: &Context<'_>, node: Node) -> [i64; 2] {
         let place = self.place.get(node.index()).copied().unwrap_or(u32::MAX);

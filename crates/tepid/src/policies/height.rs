@@ -11,7 +11,10 @@ impl Strategy for Height {
     type Key = [i64; 1];
     const NAME: &'static str = "height";
     const COMPONENTS: &'static [&'static str] = &["critical path"];
-    const CANDIDATES: Candidates = Candidates::Ready;
+
+    fn candidates(&self) -> Candidates {
+        Candidates::Ready
+    }
 
     fn key(&self, context: &Context<'_>, node: Node) -> [i64; 1] {
         [context.to_go(node) as i64]

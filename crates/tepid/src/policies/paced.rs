@@ -68,7 +68,10 @@ impl Strategy for Paced<'_> {
     const NAME: &'static str = "paced";
     const COMPONENTS: &'static [&'static str] =
         &["transfer's turn", "global load", "long path", "reuse", "critical path"];
-    const CANDIDATES: Candidates = Candidates::Ready;
+
+    fn candidates(&self) -> Candidates {
+        Candidates::Ready
+    }
 
     fn key(&self, context: &Context<'_>, node: Node) -> [i64; 5] {
         let facts = &self.body.nodes[node.index()];
@@ -81,8 +84,8 @@ impl Strategy for Paced<'_> {
         [turn, load, far, hits, height]
     }
 
-    fn placed(&mut self, context: &Context<'_>, node: Node, changed: &mut Vec<Node>) {
-        self.reuse.placed(context, node, changed);
+    fn placed(&mut self, context: &Context<'_>, node: Node, cycle: u64, changed: &mut Vec<Node>) {
+        self.reuse.placed(context, node, cycle, changed);
         let facts = &self.body.nodes[node.index()];
         if facts.kind != Kind::Transfer {
             self.placed += u64::from(facts.cycles_of_pipe());

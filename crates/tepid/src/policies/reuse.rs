@@ -45,7 +45,10 @@ impl Strategy for ReuseFirst<'_> {
     type Key = [i64; 4];
     const NAME: &'static str = "reuse";
     const COMPONENTS: &'static [&'static str] = &["global load", "long path", "reuse", "critical path"];
-    const CANDIDATES: Candidates = Candidates::Ready;
+
+    fn candidates(&self) -> Candidates {
+        Candidates::Ready
+    }
 
     fn key(&self, context: &Context<'_>, node: Node) -> [i64; 4] {
         let height = context.to_go(node) as i64;
@@ -53,7 +56,7 @@ impl Strategy for ReuseFirst<'_> {
         [load, height / self.window.max(1), self.hits(node), height]
     }
 
-    fn placed(&mut self, _: &Context<'_>, node: Node, changed: &mut Vec<Node>) {
+    fn placed(&mut self, _: &Context<'_>, node: Node, _: u64, changed: &mut Vec<Node>) {
         let facts = &self.body.nodes[node.index()];
         let mut set = |kept: &mut Option<Span>, place: usize, new: Option<Span>| {
             if *kept == new {

@@ -11,7 +11,10 @@ impl Strategy for Reverse {
     type Key = [i64; 1];
     const NAME: &'static str = "reverse";
     const COMPONENTS: &'static [&'static str] = &["last of the source"];
-    const CANDIDATES: Candidates = Candidates::Released;
+
+    fn candidates(&self) -> Candidates {
+        Candidates::Released
+    }
 
     fn key(&self, _: &Context<'_>, node: Node) -> [i64; 1] {
         [i64::from(node.0)]

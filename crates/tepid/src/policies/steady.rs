@@ -27,7 +27,10 @@ impl Strategy for Steady<'_> {
     type Key = [i64; 2];
     const NAME: &'static str = "steady";
     const COMPONENTS: &'static [&'static str] = &["critical cycle", "busy pipe"];
-    const CANDIDATES: Candidates = Candidates::Ready;
+
+    fn candidates(&self) -> Candidates {
+        Candidates::Ready
+    }
 
     fn key(&self, _: &Context<'_>, node: Node) -> [i64; 2] {
         let pipes = &self.body.nodes[node.index()].pipes;

@@ -100,12 +100,15 @@ impl Allocator {
                     self.homes[slot].push(needed);
                 }
             }
-            self.queue.push((value.lanes.len() == 1, first, number));
+            if value.freed {
+                self.queue.push((value.lanes.len() == 1, first, number));
+            }
         }
         self.queue.sort_unstable();
         // An order in which every value can stay where it was fits.
         [true, false].into_iter().any(|patient| {
             self.keep(&values.kept, end);
+            self.keep_unfreed(values.all());
             let queue = std::mem::take(&mut self.queue);
             let all = queue.iter().all(|&(_, first, number)| {
                 let value = &values.all()[number as usize];
@@ -134,6 +137,18 @@ impl Allocator {
             needed.to = if value.leaves { end + 1 } else { needed.to };
             needed.settled = needed.settled.max(needed.to);
             self.taken[slot].push(needed);
+        }
+    }
+
+    /// Registers of values that stay where they were although they could go elsewhere.
+    fn keep_unfreed(&mut self, all: &[Value]) {
+        for (number, value) in all.iter().enumerate().filter(|(_, value)| !value.freed) {
+            self.moves[number] = 0;
+            for (i, &lane) in value.lanes.iter().enumerate() {
+                if let Some(slot) = self.slot(lane) {
+                    self.taken[slot].push(self.needed[number][i]);
+                }
+            }
         }
     }
 

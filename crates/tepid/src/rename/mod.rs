@@ -12,10 +12,12 @@
 
 mod allocate;
 mod alone;
+mod anti;
 mod parity;
 mod values;
 
 pub(crate) use alone::Alone;
+pub use anti::{Breaker, Breaking, Broken, Half};
 
 use crate::body::Body;
 use crate::rename::allocate::Allocator;
@@ -148,13 +150,21 @@ pub(crate) struct Freed<'a> {
 }
 
 impl<'a> Freed<'a> {
-    /// Frees the values of a block, which stands for another one of a function. None when none can be.
-    pub fn new(now: &'a Alone, arch: Arch, room: &Room, of: Block) -> Option<Freed<'a>> {
+    /// Frees those values of a block that `chosen` accepts by their number; the block stands for another one of a function. None when
+    /// none can be.
+    pub fn new(
+        now: &'a Alone,
+        arch: Arch,
+        room: &Room,
+        of: Block,
+        chosen: impl Fn(u32) -> bool,
+    ) -> Option<Freed<'a>> {
         let wanted: Vec<Lane> = room.wanted(of).collect();
         let mut values = Values::new(&now.function, arch, &wanted);
         if values.is_empty() {
             return None;
         }
+        values.keep_others(chosen);
         parity::choose(&now.code(arch), now, &mut values);
         let allocator = Allocator::new(&values, now.late(arch), room.registers);
         let block = now.renamed(
@@ -164,22 +174,46 @@ impl<'a> Freed<'a> {
         Some(Freed { block, now, values, allocator })
     }
 
+    /// How many values could be freed.
+    fn count(&self) -> u32 {
+        self.values.all().len() as u32
+    }
+
+    /// The number of the value that an instruction writes into a lane, freed or not.
+    fn value_written(&self, at: u32, lane: Lane) -> Option<u32> {
+        self.values.writes().get(&(at, lane)).copied()
+    }
+
     /// Whether there are registers for an order of a body of the block.
     pub fn fits(&mut self, body: &Body, order: &[Node]) -> bool {
         self.allocator.run(&self.values, order.iter().map(|node| body.insts[node.index()].as_u32()))
     }
 
+    /// Whether there are registers for an order.
+    fn fits_insts(&mut self, order: &[Inst]) -> bool {
+        self.allocator.run(&self.values, order.iter().map(|inst| inst.as_u32()))
+    }
+
     /// The block in such an order, with registers for it. None when there are not enough.
-    pub fn settle(mut self, body: &Body, order: &[Node]) -> Option<Alone> {
-        if !self.fits(body, order) {
+    pub fn settle(self, body: &Body, order: &[Node]) -> Option<Alone> {
+        let order: Vec<Inst> = order.iter().map(|node| body.insts[node.index()]).collect();
+        self.settle_insts(&order)
+    }
+
+    fn settle_insts(mut self, order: &[Inst]) -> Option<Alone> {
+        if !self.fits_insts(order) {
             return None;
         }
         let Freed { now, values, allocator, .. } = self;
+        let place = |value: Option<&u32>, lane| {
+            let value = *value?;
+            values.is_freed(value).then(|| allocator.place(value, lane))
+        };
         let mut settled = now.renamed(
-            |inst, lane| Some(allocator.place(*values.reads().get(&(inst.as_u32(), lane))?, lane)),
-            |inst, lane| Some(allocator.place(*values.writes().get(&(inst.as_u32(), lane))?, lane)),
+            |inst, lane| place(values.reads().get(&(inst.as_u32(), lane)), lane),
+            |inst, lane| place(values.writes().get(&(inst.as_u32(), lane)), lane),
         );
-        settled.reorder(body, order);
+        settled.function.reorder(settled.only, order);
         Some(settled)
     }
 }

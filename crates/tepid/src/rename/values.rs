@@ -27,6 +27,8 @@ pub struct Value {
     pub step: u32,
     /// Whether it had better be in the other bank.
     pub flipped: bool,
+    /// Whether it may go elsewhere.
+    pub freed: bool,
     /// The virtual number of its first lane.
     first_virtual: u32,
     /// By lane: positions that define and that read it.
@@ -148,6 +150,18 @@ impl Values {
         self.all.is_empty()
     }
 
+    /// Lets only those values go elsewhere that `chosen` accepts.
+    pub fn keep_others(&mut self, chosen: impl Fn(u32) -> bool) {
+        for (number, value) in (0..).zip(&mut self.all) {
+            value.freed = chosen(number);
+        }
+    }
+
+    /// Whether a value may go elsewhere.
+    pub fn is_freed(&self, value: u32) -> bool {
+        self.all[value as usize].freed
+    }
+
     /// The values.
     pub fn all(&self) -> &[Value] {
         &self.all
@@ -166,7 +180,7 @@ impl Values {
     /// Whether a value can be in either bank.
     pub fn has_choice(&self, value: u32) -> bool {
         let value = &self.all[value as usize];
-        value.step == 1 && value.lanes.len() == 1 && value.lanes[0].class() == RegClass::Gpr
+        value.freed && value.step == 1 && value.lanes.len() == 1 && value.lanes[0].class() == RegClass::Gpr
     }
 
     /// Puts a value into the other bank.
@@ -189,6 +203,9 @@ impl Values {
 
     fn virtual_lane(&self, value: u32, lane: Lane) -> Option<Lane> {
         let value = &self.all[value as usize];
+        if !value.freed {
+            return None;
+        }
         let first = value.lanes[0];
         Lane::virt(lane.class(), value.first_virtual + lane.index() - first.index())
     }
@@ -298,6 +315,7 @@ impl Finder {
                     lanes: Vec::new(),
                     step,
                     flipped: false,
+                    freed: true,
                     first_virtual: 0,
                     defined: Vec::new(),
                     used: Vec::new(),

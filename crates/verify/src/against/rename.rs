@@ -114,9 +114,10 @@ impl Compared<'_, '_> {
         let mut stops: Vec<usize> = inside.map(|place| place as usize).collect();
         stops.dedup();
         let illegal = |place: usize, illegal| self.difference(first + place as u32, Change::Order(illegal));
-        let order = match values::compare(&old, &new, &stops, &live.out(block)) {
+        let wanted = live.out(block);
+        let order: Vec<u32> = match values::compare(&old, &new, &stops, |lane| wanted.contains(lane)) {
             Err(Deviation::Other) => return None,
-            Err(Deviation::Sees(position, what)) => {
+            Err(Deviation::Sees { place: position, what, .. }) => {
                 let inst = self.text(self.new, first + position as u32);
                 return Some(Err(illegal(position, Illegal::Differs { inst, position, what })));
             }
@@ -126,7 +127,7 @@ impl Compared<'_, '_> {
                 return Some(Err(self.difference(first + stops[stop] as u32, Change::Entered(at.kind))));
             }
             Err(Deviation::LiveOut(lane)) => return Some(Err(illegal(0, Illegal::LiveOut(lane)))),
-            Ok(order) => order,
+            Ok(pairs) => pairs.into_iter().map(|pair| pair.from).collect(),
         };
         let limits = self.limits.of(&old);
         let wrong = (0..).zip(&order).find_map(|(to, from)| {

@@ -1,11 +1,13 @@
 //! `sassafras schedule`
 
+mod ptx;
+
 use super::LatencyArgument;
 use crate::failure::Failure;
 use crate::input::{Binary, Input, Selection, Text};
 use crate::knobs::unknown_latency;
 use crate::output;
-use crate::reschedule::{self, Bisection, Change, JobArguments, Order, Outcome, StrategyArgument};
+use crate::reschedule::{self, Bisection, Change, JobArguments, Order, Outcome};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use rayon::prelude::*;
@@ -13,7 +15,7 @@ use sassafras_cubin::ContainerKind;
 use sassafras_ir::text::print;
 use sassafras_knobs::KnobSet;
 use sassafras_list::Direction;
-use sassafras_passes::{Figures, FunctionReport, Options, schedule_function};
+use sassafras_passes::{Choice, Figures, FunctionReport, Options, schedule_function};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -21,9 +23,12 @@ use std::path::PathBuf;
 
 /// Reschedule code and say what it brought
 ///
-/// Reads the text IR, or cubins and what holds them; without a file, the built-in sample. Every new order is checked by
+/// Reads PTX, the text IR, or cubins and what holds them; without a file, the built-in sample. Every new order is checked by
 /// independent checkers before anything is written. A block of text IR that gets no faster by the model stays as it was;
 /// a kernel that something is in the way of stays byte for byte, with the reason.
+///
+/// For PTX, the instructions of each block get another order and everything else of the text stays. `auto` takes the best by
+/// estimate of seven list schedulers and the order that came; it never calls ptxas.
 ///
 /// For binaries, every control field of a kernel whose order changes is computed anew: stalls, yield, scoreboards, waits and
 /// reuse. `original` writes the code back as it is, or with `--control rebuild` in its order with fields of our own; `shuffle`
@@ -57,6 +62,9 @@ pub struct Arguments {
     /// were kept
     #[arg(long, value_name = "FILE")]
     orders_out: Option<PathBuf>,
+    /// Registers that PTX may use per thread [default: what its directives say, or 255]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=255))]
+    registers: Option<u32>,
     /// Print every pick with its reason
     #[arg(long)]
     trace: bool,
@@ -71,7 +79,11 @@ Examples:
   sassafras schedule k.sir -o fast.sir
   sassafras schedule k.sir --strategy shuffle --seed 7 -o -
   sassafras schedule k.sir --trace --kernel saxpy
+  sassafras schedule k.ptx -o better.ptx
+  sassafras schedule k.ptx --strategy list-burr --registers 64 -o small.ptx
+  sassafras schedule k.ptx --strategy list-ilp --trace --kernel saxpy
   sassafras schedule k.cubin -o fast.cubin
+  sassafras schedule k.cubin --strategy converge -o converged.cubin
   sassafras schedule k.cubin --strategy original --control rebuild -o rebuilt.cubin
   sassafras schedule k.cubin --launch block=256,smem=49152 -o fast.cubin
   sassafras schedule k.cubin --knob tepid-aggressiveness=2 -o faster.cubin
@@ -116,7 +128,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.orders_out.as_deref().is_some_and(|path| path.as_os_str() == "-") {
         bail!("`--orders-out -` and a report cannot both go to standard output; write the orders to a file");
     }
-    let knobs = arguments.job.knobs.load(&["deps", "tepid"])?;
+    let knobs = arguments.job.knobs.load(&["deps", "tepid", "passes", "cli"])?;
+    let input = arguments.input.as_deref().map(Input::read).transpose()?;
+    let default = match &input {
+        Some(Input::Ptx(_)) => Choice::Auto,
+        _ => Choice::CriticalPath,
+    };
     let options = Options {
         latency: arguments.latency.into(),
         direction: match arguments.direction {
@@ -124,16 +141,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             DirectionArgument::BottomUp => Direction::BottomUp,
         },
         trace: arguments.trace,
-        ..arguments.job.list_options(unknown_latency(&knobs)?)
+        ..arguments.job.list_options(unknown_latency(&knobs)?, &knobs, default)
     };
-    let input = match arguments.input.as_deref().map(Input::read).transpose()? {
-        Some(Input::Text(input)) => input,
-        Some(Input::Binary(input)) => {
-            return binary(arguments, &options, &input, knobs);
-        }
-        None => Text::sample()?,
-    };
-    text(arguments, &options, input)
+    match input {
+        Some(Input::Text(input)) => text(arguments, &options, input),
+        Some(Input::Ptx(input)) => ptx::run(arguments, &options, &knobs, input),
+        Some(Input::Binary(input)) => binary(arguments, &options, &input, knobs),
+        None => text(arguments, &options, Text::sample()?),
+    }
 }
 
 fn to_stdout(arguments: &Arguments) -> bool {
@@ -141,15 +156,7 @@ fn to_stdout(arguments: &Arguments) -> bool {
 }
 
 fn text(arguments: &Arguments, options: &Options, mut input: Text) -> Result<()> {
-    use StrategyArgument::{Given, Tepid};
-    if let Some(strategy) =
-        arguments.job.strategy.filter(|s| matches!(s, Tepid | Given) || s.policy().is_some())
-    {
-        bail!("{}: `--strategy {}` is for binaries", input.name, strategy.name());
-    }
-    if arguments.orders_out.is_some() {
-        bail!("{}: `--orders-out` is for binaries", input.name);
-    }
+    refuse_binary_options(arguments, &input.name)?;
     input.check(&arguments.selection)?;
     let selection = &arguments.selection;
     // All results first: of several errors the one reported is the first in the file, not the first in time.
@@ -178,9 +185,20 @@ fn text(arguments: &Arguments, options: &Options, mut input: Text) -> Result<()>
     output::print(&summary(&input.name, options, &reports)?)
 }
 
+/// Options that mean nothing where there is no machine code.
+fn refuse_binary_options(arguments: &Arguments, name: &str) -> Result<()> {
+    if let Some(strategy) = arguments.job.strategy.filter(|strategy| strategy.is_for_binaries()) {
+        bail!("{name}: `--strategy {}` is for binaries", strategy.name());
+    }
+    if arguments.orders_out.is_some() {
+        bail!("{name}: `--orders-out` is for binaries");
+    }
+    Ok(())
+}
+
 fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobSet) -> Result<()> {
     if arguments.trace {
-        bail!("{}: `--trace` is for the text IR", input.name);
+        bail!("{}: `--trace` is for PTX and the text IR", input.name);
     }
     let bisection = Bisection::new(arguments.only_blocks.clone(), arguments.cutoff);
     let mut job = arguments.job.job(&input.name, options, knobs, bisection)?;

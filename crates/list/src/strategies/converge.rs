@@ -1,0 +1,59 @@
+//! Long latencies first.
+
+use super::terms::{Nodes, Terms, latencies};
+use crate::strategy::{Candidates, Context, Strategy};
+use sassafras_deps::{EdgeKind, Graph, Node};
+
+/// Goal: latencies hidden. Growing from the beginning, what takes longest until its result can be used starts first, and what
+/// uses it comes later.
+///
+/// Priorities: the latency of the result plus the longest edge to a reader; source order. Both are the same number where the
+/// latency is one of the producer alone.
+///
+/// Cost: one key per node. Source: the list-schedulers document (converge).
+#[derive(Clone, Debug)]
+pub struct Converge {
+    terms: Terms,
+    nodes: Nodes,
+    /// By node.
+    distances: Vec<i64>,
+}
+
+impl Converge {
+    /// For a block.
+    pub fn new(graph: &Graph, nodes: Nodes, terms: Terms) -> Converge {
+        let mut distances = latencies(graph);
+        for node in graph.insts() {
+            let data = graph.succs_here(node).filter(|e| e.kind == EdgeKind::Raw);
+            let longest = data.map(|e| i64::from(e.latency)).max().unwrap_or(0);
+            distances[node.index()] += longest;
+        }
+        Converge { terms, nodes, distances }
+    }
+}
+
+impl Strategy for Converge {
+    type Key = [i64; 1];
+    const NAME: &'static str = "converge";
+    const COMPONENTS: &'static [&'static str] = &["latency to the next use"];
+
+    fn candidates(&self) -> Candidates {
+        self.terms.candidates()
+    }
+
+    fn released(&mut self, _: &Context<'_>, node: Node, _: u64) {
+        self.nodes.release(node);
+    }
+
+    fn key(&self, _: &Context<'_>, node: Node) -> [i64; 1] {
+        [self.distances[node.index()] + self.nodes.boost(node)]
+    }
+
+    fn tie(&self, context: &Context<'_>, node: Node) -> u64 {
+        self.nodes.tie(context, node)
+    }
+
+    fn placed(&mut self, _: &Context<'_>, _: Node, _: u64, _: &mut Vec<Node>) {
+        self.nodes.placed();
+    }
+}

@@ -1,0 +1,55 @@
+//! As much side by side as there is.
+
+use super::terms::{Nodes, Terms, successors};
+use crate::strategy::{Candidates, Context, Strategy};
+use crate::weights::Weights;
+use sassafras_deps::{Graph, Node};
+
+/// Goal: much that can run side by side. What many wait for comes early in the final order; growing from the end, what few wait
+/// for goes first.
+///
+/// Priorities: successors, those that wait for the result counted a little more; source order. A join counts as one successor.
+///
+/// Cost: one key per node. Source: the list-schedulers document (ilpmax).
+#[derive(Clone, Debug)]
+pub struct IlpMax {
+    nodes: Nodes,
+    priorities: Vec<i64>,
+}
+
+impl IlpMax {
+    /// For a block.
+    pub fn new(graph: &Graph, nodes: Nodes, _: &Terms) -> IlpMax {
+        let weights = Weights::get();
+        let priority =
+            |(all, waiting): (i64, i64)| all * weights.ilpmax_successor + waiting * weights.ilpmax_immediate;
+        let priorities = successors(graph).into_iter().map(priority).collect();
+        IlpMax { nodes, priorities }
+    }
+}
+
+impl Strategy for IlpMax {
+    type Key = [i64; 1];
+    const NAME: &'static str = "ilpmax";
+    const COMPONENTS: &'static [&'static str] = &["successors"];
+
+    fn candidates(&self) -> Candidates {
+        Candidates::Released
+    }
+
+    fn released(&mut self, _: &Context<'_>, node: Node, _: u64) {
+        self.nodes.release(node);
+    }
+
+    fn key(&self, _: &Context<'_>, node: Node) -> [i64; 1] {
+        [-self.priorities[node.index()] - self.nodes.boost(node)]
+    }
+
+    fn tie(&self, context: &Context<'_>, node: Node) -> u64 {
+        self.nodes.tie(context, node)
+    }
+
+    fn placed(&mut self, _: &Context<'_>, _: Node, _: u64, _: &mut Vec<Node>) {
+        self.nodes.placed();
+    }
+}

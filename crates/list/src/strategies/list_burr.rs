@@ -1,0 +1,71 @@
+//! Bottom-up register reduction.
+
+use super::terms::{Nodes, Terms};
+use crate::pressure::Pressure;
+use crate::register_cycles::RegisterCycles;
+use crate::strategy::{Candidates, Context, Strategy};
+use crate::values::Values;
+use sassafras_deps::{Graph, Node};
+
+/// Goal: few registers. Growing from the end, first what ends the shortest live range: the writer of the value that was
+/// read last. That walks an expression from its end to its beginning before the next one is looked at.
+///
+/// Priorities: no interference with a value that goes around the loop; the shortest live range; the least growth of registers in
+/// use; source order. A live range is measured as of the pick: from the last reader, which has been placed, to now. What
+/// writes nothing that is wanted counts as live to the end of the region: nothing is gained by placing it late, and its operands
+/// would be live the longer.
+///
+/// Cost: O(log n) per pick and operand. Source: the list-schedulers document (list-burr; registers that are freed come first).
+#[derive(Clone, Debug)]
+pub struct ListBurr<'v> {
+    terms: Terms,
+    nodes: Nodes,
+    pressure: Pressure<'v>,
+    cycles: RegisterCycles,
+}
+
+impl<'v> ListBurr<'v> {
+    /// For a block.
+    pub fn new(graph: &Graph, values: &'v Values, nodes: Nodes, terms: Terms) -> ListBurr<'v> {
+        let limit = if terms.register_cycles { terms.chain_limit } else { 0 };
+        let cycles = RegisterCycles::new(graph, limit);
+        ListBurr { nodes, pressure: Pressure::new(graph, values), cycles, terms }
+    }
+}
+
+impl Strategy for ListBurr<'_> {
+    type Key = [i64; 3];
+    const NAME: &'static str = "list-burr";
+    const COMPONENTS: &'static [&'static str] = &["register cycle", "live range", "registers freed"];
+
+    fn candidates(&self) -> Candidates {
+        Candidates::Released
+    }
+
+    fn begin(&mut self, _: &Context<'_>, region: usize, _: &[Node]) {
+        self.pressure.begin(region);
+    }
+
+    fn released(&mut self, _: &Context<'_>, node: Node, _: u64) {
+        self.nodes.release(node);
+    }
+
+    fn key(&self, _: &Context<'_>, node: Node) -> [i64; 3] {
+        let interferes = -i64::from(self.cycles.interferes(node));
+        if !self.terms.register_pressure {
+            return [interferes, -self.nodes.boost(node), 0];
+        }
+        let since = self.pressure.live_since(node) as i64 - self.nodes.boost(node);
+        [interferes, since, -self.pressure.delta(node)]
+    }
+
+    fn tie(&self, context: &Context<'_>, node: Node) -> u64 {
+        self.nodes.tie(context, node)
+    }
+
+    fn placed(&mut self, _: &Context<'_>, node: Node, cycle: u64, changed: &mut Vec<Node>) {
+        self.nodes.placed();
+        self.pressure.placed(node, cycle, changed);
+        self.cycles.placed(node, changed);
+    }
+}

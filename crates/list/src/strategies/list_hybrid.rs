@@ -1,0 +1,112 @@
+//! Latency and registers in balance.
+
+use super::terms::{Nodes, Terms, largest_difference, latencies};
+use crate::pressure::Pressure;
+use crate::register_cycles::RegisterCycles;
+use crate::strategy::{Candidates, Context, Offer, Reason, Strategy};
+use crate::values::Values;
+use crate::weights::Weights;
+use sassafras_deps::{Graph, Node};
+
+/// Goal: latencies hidden without running out of registers.
+///
+/// Priorities: no interference with a value that goes around the loop; then a sum of two parts, half and half as long as the
+/// registers that the block needs as it came are within the budget, with more for the second the more they exceed it. Urgency is
+/// latency minus slack, and what is urgent comes early in the final order: growing from the end, the least urgent goes first. The
+/// live range counts as in `list-burr`.
+///
+/// Cost: O(log n) per pick and operand. Source: the list-schedulers document (list-hybrid).
+#[derive(Clone, Debug)]
+pub struct ListHybrid<'v> {
+    terms: Terms,
+    nodes: Nodes,
+    pressure: Pressure<'v>,
+    cycles: RegisterCycles,
+    latencies: Vec<i64>,
+    /// Of [`Weights::hybrid_parts`].
+    pressure_part: i64,
+}
+
+const COMPONENTS: &[&str] = &["register cycle", "latency and live range"];
+/// What the sum is made of.
+const PARTS: [&str; 2] = ["critical path", "live range"];
+
+impl<'v> ListHybrid<'v> {
+    /// For a block.
+    pub fn new(graph: &Graph, values: &'v Values, nodes: Nodes, terms: Terms) -> ListHybrid<'v> {
+        let limit = if terms.register_cycles { terms.chain_limit } else { 0 };
+        let needed = values.peak(&graph.insts().collect::<Vec<_>>());
+        ListHybrid {
+            pressure_part: pressure_part(needed, &terms),
+            nodes,
+            pressure: Pressure::new(graph, values),
+            cycles: RegisterCycles::new(graph, limit),
+            latencies: latencies(graph),
+            terms,
+        }
+    }
+
+    fn parts(&self, context: &Context<'_>, node: Node) -> [i64; 2] {
+        let slack = (context.paths.critical_length() - context.paths.height(node)) as i64;
+        let urgency = self.latencies[node.index()] - slack + self.nodes.boost(node);
+        let whole = Weights::get().hybrid_parts;
+        let since = self.pressure.live_since(node) as i64;
+        [-urgency.saturating_mul(whole - self.pressure_part), since.saturating_mul(self.pressure_part)]
+    }
+}
+
+/// How much registers count in a block that needs so many.
+fn pressure_part(needed: i64, terms: &Terms) -> i64 {
+    if !terms.register_pressure {
+        return 0;
+    }
+    let weights = Weights::get();
+    let half = weights.hybrid_pressure;
+    let scaled = half.saturating_mul(needed) / terms.budget.max(1);
+    scaled.clamp(half, weights.hybrid_pressure_most)
+}
+
+impl Strategy for ListHybrid<'_> {
+    type Key = [i64; 2];
+    const NAME: &'static str = "list-hybrid";
+    const COMPONENTS: &'static [&'static str] = COMPONENTS;
+
+    fn candidates(&self) -> Candidates {
+        self.terms.candidates()
+    }
+
+    fn begin(&mut self, _: &Context<'_>, region: usize, _: &[Node]) {
+        self.pressure.begin(region);
+    }
+
+    fn released(&mut self, _: &Context<'_>, node: Node, _: u64) {
+        self.nodes.release(node);
+    }
+
+    fn key(&self, context: &Context<'_>, node: Node) -> [i64; 2] {
+        let [urgency, range] = self.parts(context, node);
+        [-i64::from(self.cycles.interferes(node)), urgency.saturating_add(range)]
+    }
+
+    fn tie(&self, context: &Context<'_>, node: Node) -> u64 {
+        self.nodes.tie(context, node)
+    }
+
+    fn placed(&mut self, _: &Context<'_>, node: Node, cycle: u64, changed: &mut Vec<Node>) {
+        self.nodes.placed();
+        // Live ranges of candidates are fixed: only readers that waited have another key.
+        self.pressure.placed(node, cycle, &mut Vec::new());
+        self.cycles.placed(node, changed);
+    }
+
+    fn decided(&self, context: &Context<'_>, chosen: Offer<[i64; 2]>, next: Offer<[i64; 2]>) -> Reason {
+        if chosen.key[0] != next.key[0] {
+            return Reason::Component(COMPONENTS[0]);
+        }
+        let parts = largest_difference(self.parts(context, chosen.node), self.parts(context, next.node));
+        match parts {
+            Some(at) if chosen.key != next.key => Reason::Component(PARTS[at]),
+            _ => Reason::SourceOrder,
+        }
+    }
+}
