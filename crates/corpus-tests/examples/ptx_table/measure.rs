@@ -98,12 +98,12 @@ fn peak(report: &FunctionReport) -> u32 {
     report.blocks.iter().filter_map(of).max().unwrap_or(0)
 }
 
-struct Compiled {
-    used: Vec<(String, Used)>,
+pub struct Compiled {
+    pub used: Vec<(String, Used)>,
     seconds: f64,
 }
 
-fn compile(ptxas: &Path, path: &Path, target: &str) -> Result<Compiled> {
+pub fn compile(ptxas: &Path, path: &Path, target: &str) -> Result<Compiled> {
     // The shell's `times` says what its children took; nothing in the standard library does.
     let mut command = Command::new("bash");
     command.args(["-c", r#""$@"; status=$?; times; exit $status"#, "bash"]).arg(ptxas).arg("-v");
