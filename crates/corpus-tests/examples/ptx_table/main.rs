@@ -5,9 +5,10 @@
 //!
 //! * [`measure`]: schedules and compiles;
 //! * [`totals`]: sums, the best with hindsight, and how far estimates can be trusted;
-//! * [`page`]: the text.
+//! * [`page`]: the text; [`origin`]: who wrote a module.
 
 mod measure;
+mod origin;
 mod page;
 mod totals;
 

@@ -26,7 +26,7 @@ impl Total {
 }
 
 /// The sums of one way.
-pub fn of(kernels: &[Kernel], way: usize) -> Total {
+pub fn of<'k>(kernels: impl IntoIterator<Item = &'k Kernel>, way: usize) -> Total {
     let mut total = Total::default();
     for kernel in kernels {
         total.add(kernel.used[0], kernel.used[way]);
@@ -35,7 +35,7 @@ pub fn of(kernels: &[Kernel], way: usize) -> Total {
 }
 
 /// The sums if of every kernel the way with the fewest registers were known, with no more spills.
-pub fn best(kernels: &[Kernel]) -> Total {
+pub fn best<'k>(kernels: impl IntoIterator<Item = &'k Kernel>) -> Total {
     let mut total = Total::default();
     for kernel in kernels {
         let original = kernel.used[0];
