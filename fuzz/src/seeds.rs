@@ -12,6 +12,9 @@ use std::{fs, io};
 #[path = "../../crates/cubin/tests/support/build.rs"]
 #[allow(missing_docs)]
 mod build;
+#[path = "../../crates/cubin/tests/support/linked.rs"]
+#[allow(missing_docs)]
+mod linked;
 
 /// The starting inputs of a target, always in the same order.
 pub fn seeds(target: &str) -> io::Result<Vec<Vec<u8>>> {
@@ -77,7 +80,7 @@ fn instructions() -> impl Iterator<Item = Vec<u8>> {
         .map(|(word, control)| [&word.to_le_bytes()[..], &control.to_le_bytes()].concat())
 }
 
-/// A fatbinary with every compression, alone, in a host file and in an archive.
+/// A fatbinary with every compression, alone, in host files, linked or not, and in an archive.
 fn containers() -> Vec<Vec<u8>> {
     let image = build::cubin();
     let size = image.len() as u64;
@@ -87,5 +90,6 @@ fn containers() -> Vec<Vec<u8>> {
     let small = build::fatbin(&[(90, 1 << 13, &lz4, size)]);
     let host = build::host(&[&small]);
     let archive = build::archive(&[("k.o", &host)]);
-    vec![fatbin, small, host, archive, image]
+    let linked = linked::FORMS.map(|form| linked::linked(form, &[&small, &fatbin, &small]).file);
+    [fatbin, small, host, archive, image].into_iter().chain(linked).collect()
 }

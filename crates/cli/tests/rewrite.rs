@@ -8,6 +8,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+#[path = "../../cubin/tests/support/linked.rs"]
+mod linked;
+
 fn sassafras(arguments: &[&str], files: &[&Path]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sassafras"));
     command.args(arguments).args(files).output().expect("the command runs")
@@ -104,6 +107,38 @@ fn what_is_shuffled_verifies_whatever_holds_it() {
         let checked = sassafras(&["verify", "--against"], &[&input(file), &output]);
         assert!(checked.status.success(), "{file}: {}", String::from_utf8_lossy(&checked.stdout));
     }
+}
+
+/// The new order of the sample has a longer line table: a linked file has to grow for it, where it can.
+#[test]
+fn linked_files_grow() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (library, output) = (folder.path().join("lib.so"), folder.path().join("out.so"));
+    let fatbin = std::fs::read(input("two.fatbin")).expect("there");
+    let schedule = |file: &[u8]| {
+        std::fs::write(&library, file).expect("written");
+        let done =
+            sassafras(&["schedule", "--strategy", "shuffle", "--seed", "1", "-o"], &[&output, &library]);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let checked = sassafras(&["verify", "--against"], &[&library, &output]);
+        assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
+        (String::from_utf8_lossy(&done.stdout).into_owned(), std::fs::read(&output).expect("written"))
+    };
+    for form in linked::FORMS {
+        let file = linked::linked(form, &[&fatbin, &fatbin]).file;
+        let (said, new) = schedule(&file);
+        let more = format!("a new place behind the last segment: {} bytes more\n", new.len() - file.len());
+        assert!(
+            new.len() > file.len() && said.ends_with(&more) && !said.contains("kept:"),
+            "{form:?}: {said}"
+        );
+    }
+    // Nothing leads to the first two any more.
+    let mut file = linked::linked(linked::Form::Fixed, &[&fatbin, &fatbin]);
+    file.put(".nvFatBinSegment", 8, 0);
+    let (said, new) = schedule(&file.file);
+    assert!(new.len() > file.file.len(), "the other section grows");
+    assert!(said.contains("the file cannot grow: no wrapper is seen to lead to the fatbinary at"), "{said}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod shuffle;
 
 use rayon::prelude::*;
 use sassafras_corpus_tests::ptx::{PtxItem, modules};
+use sassafras_knobs::KnobSet;
 use sassafras_passes::ptx::schedule_ptx;
 use sassafras_passes::{Choice, List, Options};
 use sassafras_ptx::{InstId, Module};
@@ -46,7 +47,7 @@ fn parsed() -> Vec<(PtxItem, Module)> {
 
 fn scheduled(name: &str, module: &Module, strategy: Choice) -> Module {
     let mut new = module.clone();
-    let options = Options { strategy, ..Options::default() };
+    let options = Options { strategy, ..Options::default() }.with_knobs(&KnobSet::default());
     let reports = schedule_ptx(&mut new, &options, None, |_| true);
     reports.unwrap_or_else(|error| panic!("{name}, {}: {error}", strategy.name()));
     new

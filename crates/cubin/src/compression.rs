@@ -37,20 +37,22 @@ impl Compression {
     }
 }
 
-/// Bounds on what reading may allocate.
+/// Bounds on what reading and growing may allocate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Most bytes of one decompressed image.
     pub image_bytes: u64,
     /// Most bytes that one byte of zstd data may stand for, beyond 128 KiB.
     pub zstd_ratio: u64,
+    /// Most bytes of uninitialised data that are written into a host file so that it can grow.
+    pub zero_bytes: u64,
 }
 
 impl Default for Limits {
     /// 1 GiB per image, four times the largest cubin of the large math libraries; a ratio of 2048, where real code has
-    /// less than 100: a file of a few kilobytes cannot take gigabytes.
+    /// less than 100: a file of a few kilobytes cannot take gigabytes. 256 MiB of zeros: libraries have less than one.
     fn default() -> Self {
-        Self { image_bytes: 1 << 30, zstd_ratio: 2048 }
+        Self { image_bytes: 1 << 30, zstd_ratio: 2048, zero_bytes: 256 << 20 }
     }
 }
 

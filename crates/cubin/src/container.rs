@@ -33,7 +33,7 @@ pub enum ContainerKind {
 pub struct Container<'d> {
     pub(crate) data: &'d [u8],
     kind: ContainerKind,
-    limits: Limits,
+    pub(crate) limits: Limits,
     pub(crate) fatbins: Vec<Fatbin>,
     images: Vec<Image>,
 }
@@ -294,7 +294,7 @@ impl<'d> Container<'d> {
 }
 
 /// Device code ready to run, and device objects that the linker has already used.
-const FATBIN_SECTIONS: [&str; 2] = [".nv_fatbin", "__nv_relfatbin"];
+pub(crate) const FATBIN_SECTIONS: [&str; 2] = [".nv_fatbin", "__nv_relfatbin"];
 
 /// Where a 64-bit ELF file says its section headers are.
 fn section_headers(data: &[u8]) -> u64 {

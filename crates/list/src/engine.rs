@@ -348,7 +348,8 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
     /// The best candidate that can start now, with the reason.
     fn take(&mut self) -> Option<(Node, Reason)> {
         // The two best first entries; the next best candidate of all is the second of them or follows the first in its heap.
-        let (mut best, mut second): (Option<Top<S::Key>>, Option<Top<S::Key>>) = (None, None);
+        let mut best: Option<Top<S::Key>> = None;
+        let mut second: Option<Top<S::Key>> = None;
         for heap in 0..self.heaps.len() {
             let Some(top) = self.top(heap) else { continue };
             if best.as_ref().is_none_or(|best| top.beats(best)) {

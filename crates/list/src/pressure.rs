@@ -13,7 +13,7 @@ use sassafras_deps::{Graph, Node};
 #[derive(Clone, Debug)]
 pub struct Pressure<'v> {
     values: &'v Values,
-    /// By value: whether it is live, and since which cycle, counted from the end.
+    /// By value: whether it is live, and since which cycle, counted from the end of the region as 1; 0 for what is live behind it.
     live: Vec<bool>,
     since: Vec<u64>,
     /// By region: values written there that are read behind it, and values read there for the last time.
@@ -133,7 +133,7 @@ impl<'v> Pressure<'v> {
                 continue;
             }
             self.live[value.index()] = true;
-            self.since[value.index()] = cycle;
+            self.since[value.index()] = cycle + 1;
             let width = self.values.width(value);
             self.now += width;
             for user in self.values.users_within(value, start, end) {
@@ -167,8 +167,8 @@ impl<'v> Pressure<'v> {
         i64::from(self.live_uses[node.index()])
     }
 
-    /// The cycle, counted from the end, since which what a node writes is live: that of its last reader. Of several values the one
-    /// that has been live longest counts; without any that is wanted, or behind the region, all the time.
+    /// The cycle, counted from the end of the region as 1, since which what a node writes is live: that of its last reader. Of several
+    /// values the one that has been live longest counts; what is wanted behind the region, and what writes nothing that is wanted, has 0.
     ///
     /// Now minus this is the length of the live range if the node were picked now. It is fixed once the node can be picked.
     pub fn live_since(&self, node: Node) -> u64 {

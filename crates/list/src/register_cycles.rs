@@ -18,6 +18,8 @@ use sassafras_deps::{EdgeKind, Graph, Node};
 pub struct RegisterCycles {
     /// By instruction that starts a circuit: the readers that wait for it.
     waiting: FxHashMap<Node, Vec<Node>>,
+    /// The circuits, each with its instructions in program order.
+    chains: Vec<Vec<Node>>,
     /// By node: how many circuits it still stands in the way of.
     interferes: FxHashMap<Node, u32>,
 }
@@ -31,10 +33,8 @@ impl RegisterCycles {
             let mut readers: Vec<Node> = carried.map(|e| e.to).filter(|&n| !graph.is_join(n)).collect();
             readers.sort_unstable();
             readers.dedup();
-            if readers.len() < 2 {
-                continue;
-            }
             let chain = chain(graph, carrier, &readers, limit);
+            cycles.chains.extend((!chain.is_empty()).then(|| sorted(&chain)));
             for &head in chain.iter().filter(|&&node| node != carrier && readers.binary_search(&node).is_ok())
             {
                 for &reader in readers.iter().filter(|reader| !chain.contains(reader)) {
@@ -44,6 +44,11 @@ impl RegisterCycles {
             }
         }
         cycles
+    }
+
+    /// The circuits that were found, each with all that its value is computed from within the limit, in program order.
+    pub fn chains(&self) -> &[Vec<Node>] {
+        &self.chains
     }
 
     /// Whether picking a node now would keep a value and the one that replaces it apart.
@@ -62,12 +67,18 @@ impl RegisterCycles {
     }
 }
 
+fn sorted(chain: &FxHashSet<Node>) -> Vec<Node> {
+    let mut nodes: Vec<Node> = chain.iter().copied().collect();
+    nodes.sort_unstable();
+    nodes
+}
+
 /// What a carried value is computed from within `limit` instructions, if one of the readers is among it.
 fn chain(graph: &Graph, carrier: Node, readers: &[Node], limit: u32) -> FxHashSet<Node> {
     let mut seen = FxHashSet::default();
     seen.insert(carrier);
     let mut front = vec![carrier];
-    let mut closed = false;
+    let mut closed = limit > 0 && readers.binary_search(&carrier).is_ok();
     for _ in 1..limit {
         let mut next = Vec::new();
         for node in front {

@@ -2,7 +2,7 @@
 //!
 //! * [`list_schedule`]: list scheduling of every block, checked, with figures before and after;
 //! * [`choice`]: the strategies to choose from; [`auto`]: the choice for the user;
-//! * [`ptx`]: the same on a PTX module;
+//! * [`ptx`]: the same on a PTX module; [`commute`]: operands of recurrences there;
 //! * [`dialect`]: what opcodes are called in machine tables; [`resources`]: what an instruction occupies, from those tables;
 //! * `knobs`: switches of the strategies as the user sets them;
 //! * [`values`]: which values the instructions of a block write and read.
@@ -11,6 +11,7 @@ pub mod auto;
 mod block;
 mod budget;
 pub mod choice;
+pub mod commute;
 pub mod dialect;
 mod knobs;
 pub mod list_schedule;

@@ -7,6 +7,8 @@
 //! Cost: that of list scheduling; functions in parallel, with the same result whatever the number of threads.
 
 use crate::budget;
+use crate::choice::Choice;
+use crate::commute;
 use crate::dialect::Dialect;
 use crate::list_schedule::{FunctionReport, Options, ScheduleError, schedule_function};
 use rayon::prelude::*;
@@ -29,8 +31,12 @@ pub enum PtxError {
     Rejected(Box<sassafras_verify::ptx::Illegal>),
 }
 
-/// The new orders of a function's blocks.
-type Orders = Vec<(BlockId, Vec<InstId>)>;
+/// What is to change in a function: orders of blocks, and instructions whose operands change places.
+#[derive(Default)]
+struct Edits {
+    orders: Vec<(BlockId, Vec<InstId>)>,
+    commuted: Vec<InstId>,
+}
 
 /// Schedules the functions whose name `wanted` accepts. Each thread has `registers`, or what the directives of a function leave it.
 ///
@@ -51,15 +57,20 @@ pub fn schedule_ptx(
         .filter(|function| function.has_body() && wanted(module.text(function.name())))
         .collect();
     let one = |function: &&Function| schedule_one(module, function, options, registers);
-    let results: Vec<Result<(FunctionReport, Orders), PtxError>> = functions.par_iter().map(one).collect();
-    let results: Vec<(FunctionReport, Orders)> = results.into_iter().collect::<Result<_, _>>()?;
+    let results: Vec<Result<(FunctionReport, Edits), PtxError>> = functions.par_iter().map(one).collect();
+    let results: Vec<(FunctionReport, Edits)> = results.into_iter().collect::<Result<_, _>>()?;
     let mut reports = Vec::with_capacity(results.len());
     let mut new = module.clone();
-    for (report, orders) in results {
-        for (block, order) in orders {
+    for (report, edits) in results {
+        for (block, order) in edits.orders {
             // An order that the module refuses is one that lost an instruction, which the checker would have said.
             if new.order(block) != order && new.reorder(block, &order).is_err() {
                 unreachable!("checked orders are permutations");
+            }
+        }
+        for inst in edits.commuted {
+            if new.commute(inst).is_err() {
+                unreachable!("found to commute");
             }
         }
         reports.push(report);
@@ -74,15 +85,20 @@ fn schedule_one(
     function: &Function,
     options: &Options,
     registers: Option<u32>,
-) -> Result<(FunctionReport, Orders), PtxError> {
+) -> Result<(FunctionReport, Edits), PtxError> {
     let mut lowered = lower(module, function)?;
     let budget = registers.unwrap_or_else(|| budget::registers(module, function));
     let terms = Terms { budget: i64::from(budget), ..options.terms };
     let options = Options { dialect: Dialect::Ptx, terms, ..*options };
     let report = schedule_function(&mut lowered.function, &options)?;
+    // Who asks for the order that came, or for a random one, wants nothing else changed.
+    let commuted = match options.strategy {
+        Choice::List(_) | Choice::Auto => commute::recurrences(module, &lowered, options.terms.chain_limit),
+        Choice::Original | Choice::Shuffle { .. } | Choice::CriticalPath => Vec::new(),
+    };
     let orders = function.blocks().zip(lowered.function.blocks()).map(|(block, of)| {
         let insts = lowered.function.block_insts(of);
         (block, insts.iter().filter_map(|&inst| lowered.inst(inst)).collect())
     });
-    Ok((report, orders.collect()))
+    Ok((report, Edits { orders: orders.collect(), commuted }))
 }

@@ -1,5 +1,5 @@
-//! File tests of the list strategies. Directive: `STRATEGY [KNOB=VALUE]…`: the picks of every block of more than one instruction, first as
-//! the knobs are by default, then as they are set; an order that the knobs do not change is an error.
+//! File tests of the list strategies. Directive: `STRATEGY [registers=N] [+KNOB=VALUE]… [KNOB=VALUE]…`: the picks of every block of more than
+//! one instruction, first with the knobs that have a plus, then with all; an order that the others do not change is an error.
 
 use anyhow::{Context, Result, bail};
 use sassafras_ir::text::{parse, print_inst};
@@ -19,14 +19,17 @@ fn run(directive: &str, source: &str) -> Result<String> {
     let mut words = directive.split(' ');
     let strategy = words.next().context("no strategy")?;
     let list = List::ALL.into_iter().find(|list| list.name() == strategy).context("no such strategy")?;
-    let (mut knobs, mut set) = (KnobSet::new(), Vec::new());
+    let (mut always, mut knobs, mut set) = (KnobSet::new(), KnobSet::new(), Vec::new());
     let mut options = Options { strategy: Choice::List(list), ..Options::default() };
     for word in words {
         match word.split_once('=') {
             Some(("registers", count)) => options.terms.budget = count.parse()?,
             Some(_) => {
-                knobs.assign(word)?;
-                set.push(word);
+                knobs.assign(word.trim_start_matches('+'))?;
+                match word.strip_prefix('+') {
+                    Some(knob) => drop(always.assign(knob)?),
+                    None => set.push(word),
+                }
             }
             None if word == "documented" => options.latency = LatencySource::Documented,
             None => bail!("neither a knob nor a table: {word}"),
@@ -35,7 +38,7 @@ fn run(directive: &str, source: &str) -> Result<String> {
     let functions = functions(source, &mut options)?;
     let mut out = String::new();
     for f in &functions {
-        let before = order_blocks(f, &options.with_knobs(&KnobSet::new()))?;
+        let before = order_blocks(f, &options.with_knobs(&always))?;
         show(f, &options, &before, &mut out)?;
         if set.is_empty() {
             continue;

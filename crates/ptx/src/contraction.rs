@@ -55,6 +55,11 @@ pub fn kept(f: &Function, block: Block) -> Vec<u32> {
     marked.ones().map(|place| place as u32).collect()
 }
 
+/// Whether an instruction is a product or a sum that may be fused with another one.
+pub fn may_fuse(f: &Function, inst: Inst) -> bool {
+    kind(f, inst).is_some()
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Product,

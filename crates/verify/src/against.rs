@@ -3,7 +3,8 @@
 //! Goal: everything that could have gone wrong between a file and its rescheduled copy is noticed, and nothing else is
 //! reported. The check knows no writer: it reads both files and compares what they say.
 //!
-//! * **The containers** hold the same images in the same places; every byte outside the cubins is the same.
+//! * **The containers** hold the same images in the same places; every byte outside the cubins is the same. Fatbinaries of linked
+//!   files may have a new place behind everything else: then the file is loaded as before and leads to the same ones (`host`).
 //! * **The sections** of a cubin have the same names, kinds and links, and the same bytes, but for code and what speaks
 //!   of instructions by their offset.
 //! * **The code** of a block holds the same instructions apart from their control fields, in an order that
@@ -26,6 +27,7 @@ mod container;
 mod cubin;
 mod cursor;
 mod frames;
+mod host;
 mod layout;
 mod lines;
 mod order;
@@ -123,6 +125,9 @@ pub enum Change {
         /// In the new file.
         is: String,
     },
+    /// A host file is longer in a way that may not load or work as before.
+    #[error("the file is longer, and {0}")]
+    Grown(String),
     /// A byte that nothing lets change.
     #[error("a byte was {was:#04x}, is {is:#04x}")]
     Byte {

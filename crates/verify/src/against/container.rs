@@ -1,9 +1,10 @@
 //! Goal: two files, image by image, and every byte around the images.
 
 use super::cubin::{byte_difference, cubins};
-use super::{Change, Comparison, Difference};
+use super::{Change, Comparison, Difference, host};
 use rayon::prelude::*;
-use sassafras_cubin::{Compression, Container, Cubin, Error, Image, ImageKind};
+use sassafras_cubin::{Compression, Container, ContainerKind, Cubin, Error, Image, ImageKind};
+use std::ops::Range;
 
 /// Whether the file `new` is a legal reordering of the file `old`.
 ///
@@ -78,56 +79,101 @@ const PAYLOAD_SIZE: u64 = 8;
 const COMPRESSED_SIZE: u64 = 16;
 const DECOMPRESSED_SIZE: u64 = 56;
 
-/// Every byte outside the payloads of entries. Sizes in headers may differ; reading both files has checked them.
+/// A part of both files that holds entries.
+pub(super) struct Stretch {
+    /// In the original.
+    pub old: Range<u64>,
+    /// In the new file.
+    pub new: Range<u64>,
+    /// Whether fatbinaries may have another size.
+    pub resized: bool,
+}
+
+/// An entry in both files.
+struct Pair {
+    old: u64,
+    new: u64,
+    /// Where the original's fatbinary starts.
+    fatbinary: u64,
+    compressed: bool,
+}
+
+/// Every byte outside the payloads of entries.
 fn around(old: &Container<'_>, new: &Container<'_>, differences: &mut Vec<Difference>) {
-    let entries = |container: &Container<'_>| -> Vec<(u64, u64, bool)> {
-        let entry = |image: &Image| {
-            let compressed = image.compression != Compression::None;
-            Some((image.location.entry?, image.location.fatbinary?, compressed))
-        };
-        let mut places: Vec<_> = container.images().iter().filter_map(entry).collect();
-        places.dedup();
-        places
+    let pairs = pairs(old, new);
+    if pairs.is_empty() {
+        return;
+    }
+    let resized = old.data().len() != new.data().len();
+    if resized && old.kind() == ContainerKind::Host {
+        match host::compare(old.data(), new.data()) {
+            Ok(found) => {
+                differences.extend(found.differences);
+                found.stretches.iter().for_each(|part| stretch(old, new, &pairs, part, differences));
+            }
+            Err(difference) => differences.push(*difference),
+        }
+        return;
+    }
+    let all = |container: &Container<'_>| 0..container.data().len() as u64;
+    stretch(old, new, &pairs, &Stretch { old: all(old), new: all(new), resized }, differences);
+}
+
+/// Entries in the order of the original.
+fn pairs(old: &Container<'_>, new: &Container<'_>) -> Vec<Pair> {
+    let pair = |(was, is): (&Image, &Image)| {
+        let (place, compressed) = (&was.location, was.compression != Compression::None);
+        Some(Pair { old: place.entry?, new: is.location.entry?, fatbinary: place.fatbinary?, compressed })
     };
+    let mut pairs: Vec<Pair> = old.images().iter().zip(new.images()).filter_map(pair).collect();
+    pairs.sort_by_key(|pair| pair.old);
+    pairs.dedup_by_key(|pair| (pair.old, pair.new));
+    pairs
+}
+
+/// Every byte of a part outside the payloads of entries. Sizes in headers may differ; reading both files has checked them.
+fn stretch(
+    old: &Container<'_>,
+    new: &Container<'_>,
+    pairs: &[Pair],
+    part: &Stretch,
+    differences: &mut Vec<Difference>,
+) {
     let (was, is) = (old.data(), new.data());
-    let (mut old_at, mut new_at) = (0, 0);
-    let between = |from: u64, to: u64, data: &'_ [u8]| -> std::ops::Range<usize> {
+    let (mut old_at, mut new_at) = (part.old.start, part.new.start);
+    let between = |from: u64, to: u64, data: &'_ [u8]| -> Range<usize> {
         let from = (from as usize).min(data.len());
         from..(to as usize).clamp(from, data.len())
     };
-    let entries = (entries(old), entries(new));
-    if entries.0.is_empty() {
-        return;
-    }
-    for (&(old_entry, fatbinary, compressed), &(new_entry, _, _)) in entries.0.iter().zip(&entries.1) {
+    let first = pairs.partition_point(|pair| pair.old < part.old.start);
+    for pair in pairs[first..].iter().take_while(|pair| pair.old < part.old.end) {
         let start = old_at;
-        let size_field = |at: u64| (fatbinary + 8..fatbinary + 16).contains(&(start + at));
-        let (old_gap, new_gap) = (between(old_at, old_entry, was), between(new_at, new_entry, is));
-        let resized = was.len() != is.len();
+        let size_field = |at: u64| (pair.fatbinary + 8..pair.fatbinary + 16).contains(&(start + at));
+        let (old_gap, new_gap) = (between(old_at, pair.old, was), between(new_at, pair.new, is));
         differences.extend(byte_difference("file", &was[old_gap], &is[new_gap], old_at, |at| {
-            resized && size_field(at)
+            part.resized && size_field(at)
         }));
         let number = |data: &[u8], at: u64, len: usize| {
             let bytes = data.get(at as usize..).and_then(|rest| rest.get(..len)).unwrap_or_default();
             bytes.iter().rev().fold(0u64, |all, &byte| all << 8 | u64::from(byte))
         };
-        let old_header = number(was, old_entry + 4, 4);
-        let new_header = number(is, new_entry + 4, 4);
+        let old_header = number(was, pair.old + 4, 4);
+        let new_header = number(is, pair.new + 4, 4);
         let (old_range, new_range) = (
-            between(old_entry, old_entry.saturating_add(old_header), was),
-            between(new_entry, new_entry.saturating_add(new_header), is),
+            between(pair.old, pair.old.saturating_add(old_header), was),
+            between(pair.new, pair.new.saturating_add(new_header), is),
         );
         let sizes = |at: u64| {
             // Entries of a file that may not grow close up: those that are compressed change their padding.
-            ((resized || compressed) && (PAYLOAD_SIZE..PAYLOAD_SIZE + 8).contains(&at))
-                || (compressed && (COMPRESSED_SIZE..COMPRESSED_SIZE + 4).contains(&at))
-                || (compressed && (DECOMPRESSED_SIZE..DECOMPRESSED_SIZE + 8).contains(&at))
+            ((part.resized || pair.compressed) && (PAYLOAD_SIZE..PAYLOAD_SIZE + 8).contains(&at))
+                || (pair.compressed && (COMPRESSED_SIZE..COMPRESSED_SIZE + 4).contains(&at))
+                || (pair.compressed && (DECOMPRESSED_SIZE..DECOMPRESSED_SIZE + 8).contains(&at))
         };
         let (was_header, is_header) = (&was[old_range], &is[new_range]);
-        differences.extend(byte_difference("fatbinary entry", was_header, is_header, old_entry, sizes));
-        old_at = old_entry.saturating_add(old_header).saturating_add(number(was, old_entry + 8, 8));
-        new_at = new_entry.saturating_add(new_header).saturating_add(number(is, new_entry + 8, 8));
+        differences.extend(byte_difference("fatbinary entry", was_header, is_header, pair.old, sizes));
+        old_at = pair.old.saturating_add(old_header).saturating_add(number(was, pair.old + 8, 8));
+        new_at = pair.new.saturating_add(new_header).saturating_add(number(is, pair.new + 8, 8));
     }
-    let (old_rest, new_rest) = (between(old_at, u64::MAX, was), between(new_at, u64::MAX, is));
+    let (old_rest, new_rest) = (between(old_at, part.old.end, was), between(new_at, part.new.end, is));
     differences.extend(byte_difference("file", &was[old_rest], &is[new_rest], old_at, |_| false));
 }

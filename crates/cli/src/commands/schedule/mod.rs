@@ -11,6 +11,7 @@ use crate::reschedule::{self, Bisection, Change, JobArguments, Order, Outcome};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use rayon::prelude::*;
+use sassafras_cubin::ContainerKind;
 use sassafras_ir::text::print;
 use sassafras_knobs::KnobSet;
 use sassafras_list::Direction;
@@ -31,7 +32,8 @@ use std::path::PathBuf;
 ///
 /// For binaries, every control field of a kernel whose order changes is computed anew: stalls, yield, scoreboards, waits and
 /// reuse. `original` writes the code back as it is, or with `--control rebuild` in its order with fields of our own; `shuffle`
-/// gives a random legal order, for tests.
+/// gives a random legal order, for tests. In a library or executable where new code does not fit, since it compresses less well,
+/// fatbinaries get a new place behind the last segment: the file grows.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -114,6 +116,8 @@ struct BinaryReport<'a> {
     schema: u32,
     input: &'a str,
     strategy: String,
+    /// Bytes of the file.
+    size: Change,
     kernels: &'a [Outcome],
 }
 
@@ -227,10 +231,16 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
             schema: 1,
             input: &input.name,
             strategy: strategy.name(),
+            size: Change { before: input.bytes.len() as u64, after: done.bytes.len() as u64 },
             kernels: &done.outcomes,
         });
     }
-    output::print(&outcomes(&input.name, &strategy.name(), &done.outcomes)?)
+    output::print(&outcomes(&input.name, &strategy.name(), &done.outcomes)?)?;
+    if input.container()?.kind() == ContainerKind::Host && done.bytes.len() > input.bytes.len() {
+        let more = done.bytes.len() - input.bytes.len();
+        output::print(&format!("fatbinaries have a new place behind the last segment: {more} bytes more\n"))?;
+    }
+    Ok(())
 }
 
 fn outcomes(name: &str, strategy: &str, outcomes: &[Outcome]) -> Result<String> {
