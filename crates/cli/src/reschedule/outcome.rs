@@ -72,6 +72,11 @@ impl Notes {
         cycles.after += after;
     }
 
+    /// Who made orders of one more function.
+    pub fn made_by(&mut self, strategy: &'static str) {
+        self.by.insert(strategy);
+    }
+
     /// What it says about one more function of the section.
     pub fn add(&mut self, plan: &Plan) {
         self.estimated(plan.cycles.0, plan.cycles.1);

@@ -159,6 +159,9 @@ fn reorder(
             keep_groups(lifted, arch, old);
             keep_others(&mut lifted.function, id, job);
             notes.estimated(before, cycles(lifted));
+            if orders(&lifted.function) != orders(&came.function) {
+                notes.made_by(options.strategy.name());
+            }
             return Ok(Made::Order((!renamed.is_empty()).then(|| Box::new(came))));
         }
         Order::Given(orders) => {
