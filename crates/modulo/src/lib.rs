@@ -1,0 +1,20 @@
+//! Modulo scheduling for any operations: what a problem is, what bounds it, and the parts that schedulers are made of.
+//!
+//! A *modulo schedule* starts one iteration of a loop every II cycles (the *initiation interval*). Nothing here knows
+//! instructions, tiles or machines: operations are numbers with reservation patterns, so that tile scheduling and the
+//! loop pipeliner stand on the same code.
+//!
+//! * [`problem`]: operations, edges, resources; [`Problem::check`] before scheduling; [`verify`](mod@verify) after,
+//!   sharing nothing with what makes schedules;
+//! * [`bounds`]: the least II that resources and recurrences allow, and which of them binds;
+//! * [`table`]: modulo reservation tables.
+
+pub mod bounds;
+pub mod problem;
+pub mod table;
+pub mod verify;
+
+pub use bounds::{Bounds, Reason, Recurrence, bounds};
+pub use problem::{Edge, Op, Problem, ProblemError, Resource, Schedule, Use};
+pub use table::{Table, TableError};
+pub use verify::{Violation, verify};
