@@ -7,14 +7,17 @@
 //! * [`problem`]: operations, edges, resources; [`Problem::check`] before scheduling; [`verify`](mod@verify) after,
 //!   sharing nothing with what makes schedules;
 //! * [`bounds`]: the least II that resources and recurrences allow, and which of them binds;
-//! * [`table`]: modulo reservation tables.
+//! * [`table`]: modulo reservation tables;
+//! * [`closure`]: the longest paths between all operations at a given II.
 
 pub mod bounds;
+pub mod closure;
 pub mod problem;
 pub mod table;
 pub mod verify;
 
 pub use bounds::{Bounds, Reason, Recurrence, bounds};
+pub use closure::{ClosureError, Distances};
 pub use problem::{Edge, Op, Problem, ProblemError, Resource, Schedule, Use};
 pub use table::{Table, TableError};
 pub use verify::{Violation, verify};

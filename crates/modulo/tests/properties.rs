@@ -1,0 +1,257 @@
+//! Each part against a slow twin that is obviously right.
+
+use proptest::prelude::*;
+use sassafras_modulo::closure::{Cell, ClosureError, close, close_scalar};
+use sassafras_modulo::{Distances, Op, Problem, Resource, Schedule, Table, Use, bounds, verify};
+use std::collections::HashMap;
+
+/// A random number generator that a proptest seed starts: large graphs need no shrinking of their single cells.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % n
+    }
+}
+
+/// The textbook's closure with `None` for no path, which also keeps paths through positive circuits out of numbers.
+fn textbook(weights: &[Option<i64>], n: usize) -> Result<Vec<Option<i64>>, ()> {
+    let mut d = weights.to_vec();
+    for i in 0..n {
+        d[i * n + i] = Some(d[i * n + i].map_or(0, |w| w.max(0)));
+    }
+    for k in 0..n {
+        for i in 0..n {
+            for j in 0..n {
+                if let (Some(a), Some(b)) = (d[i * n + k], d[k * n + j])
+                    && d[i * n + j].is_none_or(|c| a + b > c)
+                {
+                    // Far beyond every simple path, so that doubling around positive circuits ends somewhere.
+                    d[i * n + j] = Some((a + b).min(1 << 40));
+                }
+            }
+        }
+    }
+    if (0..n).any(|i| d[i * n + i] > Some(0)) { Err(()) } else { Ok(d) }
+}
+
+fn cells<T: Cell>(weights: &[Option<i64>]) -> Vec<T> {
+    weights.iter().map(|w| w.and_then(|w| T::try_from(w).ok()).unwrap_or(T::NO_PATH)).collect()
+}
+
+fn compare<T: Cell + std::fmt::Debug>(weights: &[Option<i64>], n: usize) -> Result<(), TestCaseError> {
+    let (mut fast, mut scalar) = (cells::<T>(weights), cells::<T>(weights));
+    let result = close(&mut fast, n);
+    prop_assert_eq!(&result, &close_scalar(&mut scalar, n));
+    if matches!(result, Err(ClosureError::TooWide(..))) {
+        return Ok(());
+    }
+    match textbook(weights, n) {
+        Ok(expected) => {
+            prop_assert_eq!(result, Ok(()));
+            prop_assert!(fast == cells::<T>(&expected));
+            prop_assert!(scalar == fast);
+        }
+        Err(()) => prop_assert!(matches!(result, Err(ClosureError::PositiveCircuit(_)))),
+    }
+    Ok(())
+}
+
+/// Weights of a random graph; `slack` below 0 allows positive circuits.
+fn graph(seed: u64, n: usize, percent: u64, slack: i64, spread: u64) -> Vec<Option<i64>> {
+    let mut random = Random(seed);
+    let potential: Vec<i64> = (0..n).map(|_| random.below(spread) as i64).collect();
+    let mut weight = |i: usize| {
+        let there = random.below(100) < percent;
+        there.then(|| potential[i % n] - potential[i / n] - slack - random.below(6) as i64)
+    };
+    (0..n * n).map(&mut weight).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn closure_is_the_textbook_s(
+        seed in any::<u64>(),
+        n in prop_oneof![1usize..20, 60usize..70, 125usize..132],
+        percent in prop_oneof![Just(1u64), Just(3), Just(20), Just(100)],
+        slack in prop_oneof![4 => Just(0i64), 1 => Just(-1), 1 => Just(-3)],
+        spread in prop_oneof![Just(2u64), Just(40), Just(3000)],
+    ) {
+        let weights = graph(seed, n, percent, slack, spread);
+        compare::<i32>(&weights, n)?;
+        compare::<i16>(&weights, n)?;
+    }
+}
+
+/// Small problems, with bad luck of every kind but always valid: edges forward within an iteration, any way across.
+fn problem(seed: u64, ops: u64, edges: u64) -> Problem {
+    let mut random = Random(seed);
+    let mut p = Problem::new();
+    let resources: Vec<(Resource, u64)> = (0..1 + random.below(3))
+        .map(|i| {
+            let capacity = 1 + random.below(5);
+            (p.add_resource(format!("r{i}"), capacity as u32), capacity)
+        })
+        .collect();
+    for i in 0..ops {
+        let mut uses = Vec::new();
+        // On different resources or in rows that do not overlap, so that no operation needs too much at once.
+        for &(resource, capacity) in &resources {
+            let mut start = random.below(4);
+            for _ in 0..random.below(3) {
+                let longest = if random.below(10) == 0 { 90 } else { 5 };
+                let rows = 1 + random.below(longest);
+                let units = 1 + random.below(capacity);
+                uses.push(Use { resource, start: start as u32, rows: rows as u32, units: units as u32 });
+                start += rows + random.below(4);
+            }
+        }
+        p.add_op(format!("o{i}"), uses);
+    }
+    for _ in 0..edges {
+        let (a, b) = (random.below(ops) as u32, random.below(ops) as u32);
+        let latency = random.below(24) as i32 - 4;
+        let distance = if a < b { random.below(3) } else { 1 + random.below(4) };
+        p.add_edge(Op::from_u32(a), Op::from_u32(b), latency, distance as u32);
+    }
+    p
+}
+
+/// The largest ratio over all simple circuits, found by walking them all.
+fn brute_force_ratio(p: &Problem) -> Option<(i64, i64)> {
+    let mut best: Option<(i64, i64)> = None;
+    let n = p.ops().len() as u32;
+    for start in 0..n {
+        // Paths from `start` through larger operations only: each circuit once.
+        let mut stack = vec![(start, 1u64 << start, 0i64, 0i64)];
+        while let Some((at, seen, latency, distance)) = stack.pop() {
+            for e in p.edges().iter().filter(|e| e.from.as_u32() == at) {
+                let (l, d) = (latency + i64::from(e.latency), distance + i64::from(e.distance));
+                let to = e.to.as_u32();
+                if to == start {
+                    if l > 0 && best.is_none_or(|(bl, bd)| l * bd > bl * d) {
+                        best = Some((l, d));
+                    }
+                } else if to > start && seen >> to & 1 == 0 {
+                    stack.push((to, seen | 1 << to, l, d));
+                }
+            }
+        }
+    }
+    best
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn the_recurrence_bound_is_exact(seed in any::<u64>(), ops in 1u64..7, edges in 0u64..13) {
+        let p = problem(seed, ops, edges);
+        prop_assert_eq!(p.check(), Ok(()));
+        let b = bounds(&p);
+        match (brute_force_ratio(&p), &b.critical) {
+            (None, None) => prop_assert_eq!(b.recurrence, 1),
+            (Some((l, d)), Some(c)) => {
+                prop_assert_eq!(l * c.distance, c.latency * d);
+                prop_assert_eq!(b.recurrence, (l as u64).div_ceil(d as u64));
+                // The circuit is one, and it is what it says.
+                prop_assert_eq!(c.edges.len(), c.ops.len());
+                for (i, &e) in c.edges.iter().enumerate() {
+                    prop_assert_eq!(p.edges()[e].from, c.ops[i]);
+                    prop_assert_eq!(p.edges()[e].to, c.ops[(i + 1) % c.ops.len()]);
+                }
+                prop_assert_eq!(c.edges.iter().map(|&e| i64::from(p.edges()[e].latency)).sum::<i64>(), c.latency);
+            }
+            other => prop_assert!(false, "{other:?}"),
+        }
+        // The closure has the same opinion of every II.
+        for ii in (b.recurrence as u32).saturating_sub(3).max(1)..b.recurrence as u32 + 3 {
+            let feasible = u64::from(ii) >= b.recurrence;
+            prop_assert_eq!(Distances::new(&p, ii).is_ok(), feasible, "at {}", ii);
+        }
+    }
+
+    #[test]
+    fn resource_bounds_are_bounds(seed in any::<u64>(), ops in 1u64..5) {
+        // Below the bound no placement exists, by trying them all.
+        let p = problem(seed, ops, 0);
+        let (least, _) = bounds::resource_mii(&p);
+        for ii in (1..least as i64).filter(|&ii| ii.pow(ops as u32) <= 5_000) {
+            for code in 0..ii.pow(ops as u32) {
+                let times = (0..ops as u32).map(|i| code / ii.pow(i) % ii).collect();
+                let schedule = Schedule { ii: ii as u32, times };
+                prop_assert!(verify(&p, &schedule).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn tables_count_as_a_naive_one_does(seed in any::<u64>(), ops in 1u64..9, ii in prop_oneof![1u32..12, 60u32..140]) {
+        let p = problem(seed, ops, 0);
+        let mut random = Random(!seed);
+        let mut table = Table::new(&p, ii).expect("small");
+        // Cell by cell: resource, row, carried or not.
+        let count = |placed: &HashMap<Op, i64>| {
+            let mut naive: HashMap<(Resource, u32, bool), u32> = HashMap::new();
+            for (&op, &time) in placed {
+                let row = time.rem_euclid(i64::from(ii)) as u32;
+                for u in p.uses(op) {
+                    for r in row + u.start..row + u.start + u.rows {
+                        *naive.entry((u.resource, r % ii, r >= ii)).or_default() += u.units;
+                    }
+                }
+            }
+            naive
+        };
+        let mut placed: HashMap<Op, i64> = HashMap::new();
+        let mut saved = (table.snapshot(), placed.clone());
+        for _ in 0..40 {
+            let op = Op::from_u32(random.below(ops) as u32);
+            let time = random.below(400) as i64 - 200;
+            if placed.contains_key(&op) {
+                prop_assert_eq!(table.unplace(op), placed.remove(&op));
+            } else {
+                let before = table.snapshot();
+                let mut with = placed.clone();
+                with.insert(op, time);
+                let naive = count(&with);
+                let sum = |r, row| [true, false].iter().map(|&c| naive.get(&(r, row, c)).unwrap_or(&0)).sum::<u32>();
+                let mine = |r| p.uses(op).iter().any(|u| u.resource == r);
+                let fits = p.resources().filter(|&r| mine(r)).all(|r| (0..ii).all(|row| sum(r, row) <= p.capacity(r)));
+                prop_assert_eq!(table.probe(op, time), fits);
+                let blockers = table.blockers(op, time);
+                prop_assert_eq!(table.snapshot(), before);
+                prop_assert_eq!(table.place(op, time).is_ok(), fits);
+                if fits {
+                    prop_assert!(blockers.is_empty());
+                    placed = with;
+                } else {
+                    // With them gone it fits, unless it does not fit even alone.
+                    for b in blockers {
+                        prop_assert_eq!(table.unplace(b), placed.remove(&b));
+                    }
+                    let alone = Table::new(&p, ii).expect("small").probe(op, time);
+                    prop_assert_eq!(table.probe(op, time), alone);
+                }
+            }
+            let naive = count(&placed);
+            for r in p.resources() {
+                for row in 0..ii {
+                    prop_assert_eq!(table.carried(r, row), *naive.get(&(r, row, true)).unwrap_or(&0));
+                    prop_assert_eq!(table.in_iteration(r, row), *naive.get(&(r, row, false)).unwrap_or(&0));
+                }
+            }
+            match random.below(8) {
+                0 => saved = (table.snapshot(), placed.clone()),
+                1 => {
+                    prop_assert!(table.restore(&saved.0));
+                    placed = saved.1.clone();
+                }
+                _ => {}
+            }
+        }
+    }
+}
