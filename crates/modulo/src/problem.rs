@@ -5,7 +5,8 @@
 //! * *components*: operations ([`Op`]), edges ([`Edge`]) and resources ([`Resource`]);
 //! * *input properties*: latency and distance of an edge, capacity of a resource, the reservation pattern of an operation
 //!   (a list of [`Use`]s);
-//! * *input constraints*: those that [`Problem::check`] tests; a problem that passes has a schedule for some II;
+//! * *input constraints*: those that [`Problem::check`] tests. A problem that passes has a schedule for every II that is
+//!   large enough, unless edges of distance 0 both ways pin operations to each other where their patterns meet;
 //! * *solution properties*: the II and a start time per operation ([`Schedule`]);
 //! * *solution constraints*: those that [`verify`](crate::verify()) tests, with code of its own:
 //!   1. `time(from) + latency <= time(to) + II * distance` for every edge;
@@ -232,7 +233,7 @@ impl Problem {
         self.uses(op).iter().map(Use::end).max().unwrap_or(0)
     }
 
-    /// Whether the problem makes sense. One that passes has a schedule for every II that is large enough.
+    /// Whether the problem makes sense; see the module's comment for what follows from it.
     ///
     /// Costs a sort of every pattern and one search for a positive circuit among the edges of distance 0.
     pub fn check(&self) -> Result<(), ProblemError> {

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use sassafras_modulo::closure::{Cell, ClosureError, close, close_scalar};
+use sassafras_modulo::iterative::{self, Options};
 use sassafras_modulo::{Distances, Op, Problem, Resource, Schedule, Table, Use, bounds, verify};
 use std::collections::HashMap;
 
@@ -252,6 +253,92 @@ proptest! {
                 }
                 _ => {}
             }
+        }
+    }
+}
+
+/// The solution constraints cell by cell.
+fn naive_verify(p: &Problem, s: &Schedule) -> bool {
+    let ii = i64::from(s.ii);
+    let time = |op: Op| s.times[op.as_u32() as usize];
+    let mut held: HashMap<(Resource, i64), u32> = HashMap::new();
+    for op in p.ops() {
+        for u in p.uses(op) {
+            for row in u.start..u.start + u.rows {
+                *held.entry((u.resource, (time(op) + i64::from(row)).rem_euclid(ii))).or_default() += u.units;
+            }
+        }
+    }
+    let mut edges = p.edges().iter();
+    edges.all(|e| time(e.to) + ii * i64::from(e.distance) >= time(e.from) + i64::from(e.latency))
+        && held.iter().all(|((resource, _), &units)| units <= p.capacity(*resource))
+}
+
+/// Whether any schedule of this II exists: rows by enumeration, stages by the closure of what the rows leave.
+fn exists(p: &Problem, ii: u32) -> bool {
+    let n = p.ops().len();
+    let count = i64::from(ii).pow(n as u32);
+    (0..count).any(|code| {
+        let rows: Vec<i64> = (0..n as u32).map(|i| code / i64::from(ii).pow(i) % i64::from(ii)).collect();
+        // In whole turns: stage(to) + distance >= stage(from) + (latency + row(from) - row(to)) / II, rounded up.
+        let mut turns = vec![None; n * n];
+        for e in p.edges() {
+            let (a, b) = (e.from.as_u32() as usize, e.to.as_u32() as usize);
+            let cycles = i64::from(e.latency) + rows[a] - rows[b];
+            let least = -(-cycles).div_euclid(i64::from(ii)) - i64::from(e.distance);
+            turns[a * n + b] = turns[a * n + b].max(Some(least));
+        }
+        let mut free = Problem::new();
+        for r in p.resources() {
+            free.add_resource("", p.capacity(r));
+        }
+        for op in p.ops() {
+            free.add_op("", p.uses(op).to_vec());
+        }
+        naive_verify(&free, &Schedule { ii, times: rows }) && textbook(&turns, n).is_ok()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn schedules_are_right_and_mutants_are_noticed(seed in any::<u64>(), ops in 1u64..24, density in 0u64..4) {
+        let p = problem(seed, ops, ops * density / 2);
+        let found = iterative::schedule(&p, &Options::default()).expect("every valid problem has a schedule");
+        prop_assert!(naive_verify(&p, &found.schedule));
+        prop_assert_eq!(verify(&p, &found.schedule), Ok(()));
+        prop_assert!(u64::from(found.schedule.ii) >= found.bounds.mii());
+        prop_assert!(!found.explain(&p).is_empty());
+        prop_assert_eq!(&iterative::schedule(&p, &Options::default()).expect("again"), &found);
+        // One operation elsewhere, or another II: the verifier thinks what the naive one thinks.
+        let mut random = Random(!seed);
+        for _ in 0..20 {
+            let mut mutant = found.schedule.clone();
+            if random.below(4) == 0 {
+                mutant.ii = (mutant.ii + random.below(5) as u32).saturating_sub(2).max(1);
+            } else {
+                mutant.times[random.below(ops) as usize] += random.below(21) as i64 - 10;
+            }
+            prop_assert_eq!(verify(&p, &mutant).is_ok(), naive_verify(&p, &mutant));
+        }
+        // An edge broken by one cycle is always noticed.
+        for e in p.edges().iter().filter(|e| e.from != e.to) {
+            let mut mutant = found.schedule.clone();
+            let (from, to) = (e.from.as_u32() as usize, e.to.as_u32() as usize);
+            mutant.times[to] = mutant.times[from] + i64::from(e.latency) - 1 - i64::from(mutant.ii) * i64::from(e.distance);
+            prop_assert!(verify(&p, &mutant).is_err());
+        }
+    }
+
+    #[test]
+    fn nothing_is_found_where_nothing_is(seed in any::<u64>(), ops in 1u64..4, edges in 0u64..5) {
+        let p = problem(seed, ops, edges);
+        let found = iterative::schedule(&p, &Options::default()).expect("every valid problem has a schedule");
+        prop_assume!(found.schedule.ii <= 14);
+        prop_assert!(exists(&p, found.schedule.ii));
+        for ii in (1..found.bounds.mii()).filter(|&ii| ii <= 14) {
+            prop_assert!(!exists(&p, ii as u32), "II {} below the bound", ii);
         }
     }
 }
