@@ -289,11 +289,10 @@ impl<'a> Attempt<'a> {
         let ii = i64::from(self.table.ii());
         let (early, late) = self.window(i);
         let first = early.unwrap_or(self.depth[i]);
-        let probe = |&t: &i64| self.table.probe(op, t);
         let free = match (early, late) {
             // As late as can be where only what follows is placed, so that the value waits less.
-            (None, Some(late)) => (late - ii + 1..=late).rev().find(probe),
-            _ => (first..first + ii).find(probe),
+            (None, Some(late)) => self.table.latest(op, late - ii + 1..=late),
+            _ => self.table.earliest(op, first..=first + ii - 1),
         };
         let time = match free {
             Some(time) if late.is_none_or(|late| time <= late) => time,

@@ -6,7 +6,7 @@
 //!
 //! * [`problem`]: operations, edges, resources; [`Problem::check`] before scheduling; [`verify`](mod@verify) after,
 //!   sharing nothing with what makes schedules;
-//! * [`bounds`]: the least II that resources and recurrences allow, and which of them binds;
+//! * [`bounds`](mod@bounds): the least II that resources and recurrences allow, and which of them binds;
 //! * [`table`]: modulo reservation tables;
 //! * [`closure`]: the longest paths between all operations at a given II;
 //! * [`search`]: the one search for a least feasible number, of II or of costs;

@@ -10,7 +10,7 @@
 
 use crate::problem::{Op, Problem, Resource, Use};
 use cranelift_entity::EntityRef;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use thiserror::Error;
 
 /// `units` of `resource` in `rows` rows from `start` on; `start + rows` is at most II.
@@ -107,7 +107,7 @@ struct Counts {
 }
 
 /// The words of a range of rows, each with the mask of its rows in the range.
-fn masks(rows: Range<u32>) -> impl Iterator<Item = (usize, u64)> {
+fn masks(rows: Range<u32>) -> impl DoubleEndedIterator<Item = (usize, u64)> {
     let (start, end) = (rows.start as usize, rows.end as usize);
     (start / 64..end.div_ceil(64)).map(move |word| {
         let low = u64::MAX << start.saturating_sub(word * 64).min(63);
@@ -141,19 +141,33 @@ impl Counts {
         }
     }
 
+    /// The rows of a word whose count is larger than `limit`.
+    fn word_above(&self, word: usize, mask: u64, limit: u64) -> u64 {
+        let (mut above, mut equal) = (0, mask);
+        for (b, &plane) in self.words[word * self.planes..][..self.planes].iter().enumerate().rev() {
+            if limit >> b & 1 == 1 {
+                equal &= plane;
+            } else {
+                above |= equal & plane;
+                equal &= !plane;
+            }
+        }
+        above
+    }
+
     /// The first row whose count is larger than `limit`.
     fn above(&self, rows: Range<u32>, limit: u64) -> Option<u32> {
         masks(rows).find_map(|(word, mask)| {
-            let (mut above, mut equal) = (0, mask);
-            for (b, &plane) in self.words[word * self.planes..][..self.planes].iter().enumerate().rev() {
-                if limit >> b & 1 == 1 {
-                    equal &= plane;
-                } else {
-                    above |= equal & plane;
-                    equal &= !plane;
-                }
-            }
+            let above = self.word_above(word, mask, limit);
             (above != 0).then(|| word as u32 * 64 + above.trailing_zeros())
+        })
+    }
+
+    /// The last row whose count is larger than `limit`.
+    fn last_above(&self, rows: Range<u32>, limit: u64) -> Option<u32> {
+        masks(rows).rev().find_map(|(word, mask)| {
+            let above = self.word_above(word, mask, limit);
+            (above != 0).then(|| word as u32 * 64 + 63 - above.leading_zeros())
         })
     }
 }
@@ -284,6 +298,55 @@ impl Table {
     /// Whether `op` fits at `time`. Changes nothing.
     pub fn probe(&self, op: Op, time: i64) -> bool {
         self.conflict(op, time).is_none()
+    }
+
+    /// The earliest time of `times` at which `op` fits. Changes nothing.
+    ///
+    /// Jumps: while a segment of the pattern covers a row that is taken, no time fits, so that the next one to look at is
+    /// where the segment starts behind the last such row. Never looks at more than II times.
+    pub fn earliest(&self, op: Op, times: RangeInclusive<i64>) -> Option<i64> {
+        let (first, last) = times.into_inner();
+        let last = last.min(first.saturating_add(i64::from(self.ii) - 1));
+        let mut time = first;
+        while time <= last {
+            let Some(jump) = self.jump(op, time, true) else { return Some(time) };
+            time = time.checked_add(jump)?;
+        }
+        None
+    }
+
+    /// The latest time of `times` at which `op` fits, found as [`Table::earliest`] finds the earliest.
+    pub fn latest(&self, op: Op, times: RangeInclusive<i64>) -> Option<i64> {
+        let (first, last) = times.into_inner();
+        let first = first.max(last.saturating_sub(i64::from(self.ii) - 1));
+        let mut time = last;
+        while time >= first {
+            let Some(jump) = self.jump(op, time, false) else { return Some(time) };
+            time = time.checked_sub(jump)?;
+        }
+        None
+    }
+
+    /// By how much `op` must at least start later, or earlier, than `time`; nothing where it fits.
+    fn jump(&self, op: Op, time: i64, later: bool) -> Option<i64> {
+        self.segments(op).iter().find_map(|s| {
+            let Some(limit) = u64::from(self.capacities[s.resource.index()]).checked_sub(s.units) else {
+                return Some(i64::from(self.ii));
+            };
+            let counts = &self.state.held[s.resource.index()];
+            let [head, tail] = self.ranges(s, self.row(time));
+            let (start, wrapped) = (head.start, head.end - head.start);
+            // The row as an offset from the segment's start.
+            if later {
+                let row = counts.last_above(tail, limit).map(|row| row + wrapped);
+                let row = row.or_else(|| counts.last_above(head, limit).map(|row| row - start));
+                row.map(|row| i64::from(row) + 1)
+            } else {
+                let row = counts.above(head, limit).map(|row| row - start);
+                let row = row.or_else(|| counts.above(tail, limit).map(|row| row + wrapped));
+                row.map(|row| i64::from(s.rows - row))
+            }
+        })
     }
 
     /// Places `op` at `time`, or says what is in the way and changes nothing.

@@ -223,6 +223,9 @@ proptest! {
                 let mine = |r| p.uses(op).iter().any(|u| u.resource == r);
                 let fits = p.resources().filter(|&r| mine(r)).all(|r| (0..ii).all(|row| sum(r, row) <= p.capacity(r)));
                 prop_assert_eq!(table.probe(op, time), fits);
+                let times = time..=time + random.below(2 * u64::from(ii)) as i64;
+                prop_assert_eq!(table.earliest(op, times.clone()), times.clone().find(|&t| table.probe(op, t)));
+                prop_assert_eq!(table.latest(op, times.clone()), times.rev().find(|&t| table.probe(op, t)));
                 let blockers = table.blockers(op, time);
                 prop_assert_eq!(table.snapshot(), before);
                 prop_assert_eq!(table.place(op, time).is_ok(), fits);
@@ -341,4 +344,37 @@ proptest! {
             prop_assert!(!exists(&p, ii as u32), "II {} below the bound", ii);
         }
     }
+}
+
+/// Loops as compilers see them: one unit each, seldom for more than a cycle, chains and a few recurrences.
+fn simple_loop(seed: u64, ops: u64) -> Problem {
+    let mut random = Random(seed);
+    let mut p = Problem::new();
+    let issue = p.add_resource("issue", 2);
+    let units: Vec<Resource> =
+        ["memory", "float", "integer"].iter().zip([1, 1, 2]).map(|(n, c)| p.add_resource(*n, c)).collect();
+    for i in 0..ops {
+        let rows = if random.below(8) == 0 { 4 } else { 1 };
+        let unit = Use::first(units[random.below(3) as usize], rows);
+        let op = p.add_op(format!("o{i}"), vec![Use::first(issue, 1), unit]);
+        for _ in 0..2 {
+            if i > 0 {
+                p.add_edge(Op::from_u32(random.below(i) as u32), op, 1 + random.below(8) as i32, 0);
+            }
+        }
+        if random.below(8) == 0 {
+            let to = Op::from_u32((i - random.below(i.min(6) + 1)) as u32);
+            p.add_edge(op, to, 1 + random.below(4) as i32, 1 + random.below(2) as u32);
+        }
+    }
+    p
+}
+
+#[test]
+fn most_loops_reach_the_bound() {
+    let found =
+        |seed| iterative::schedule(&simple_loop(seed, 4 + seed % 60), &Options::default()).expect("found");
+    let optimal = (0..200).filter(|&seed| found(seed).is_optimal()).count();
+    // Of 1,327 loops of Rau's about 96 % did; ours are random, so this only guards against getting worse.
+    assert!(optimal >= 160, "{optimal} of 200");
 }
