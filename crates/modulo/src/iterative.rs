@@ -2,13 +2,14 @@
 //!
 //! Goal: a schedule at the least II, or near it, in little time; no attention to registers.
 //!
-//! Priorities: the longest path that leaves an operation (its *height*), larger first; then the order of operations. An
-//! operation goes into the first row that is free within the window that the placed ones leave it. Windows come from
+//! Priorities: the longest path that leaves an operation (its *height*), larger first; then the order of operations. Where
+//! that fails, operations of tight circuits first, then those of little slack, before II is given up. An operation goes into the first row that is free within the window that the placed ones leave it. Windows come from
 //! the [closure](crate::closure), not from edges, so that no placement within them makes the dependences of the rest
 //! impossible. Where no row of the window is free the operation goes past it, into the first row that is, or, if there
 //! is none at all, one row later than the last time; whatever conflicts is ejected.
 //!
-//! Cost: one closure per II, and `budget · n` placements, each with a look at all placed operations and at most II probes.
+//! Cost: one closure per II, and at most `3 · budget · n` placements, each with a look at all placed operations and at most
+//! II probes.
 //!
 //! Source: Rau, *Iterative modulo scheduling* (1996); windows from the closure as in Huff's slack scheduling (1993). II is
 //! searched by [`first_feasible`], which says what is known of smaller ones.
@@ -25,7 +26,8 @@ use thiserror::Error;
 /// How much is tried.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Placements per operation and II before the II is given up. Rau found 2 to be enough; a few more cost little.
+    /// Placements per operation, priority and II before the next priority or II is tried. Of 200 random loops 186 reach
+    /// the bound with 6, 196 with 20 and 198 with 100.
     pub budget: u32,
     /// The largest II to try; nothing for one at which iterations hardly overlap.
     pub max_ii: Option<u32>,
@@ -35,7 +37,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { budget: 6, max_ii: None, confirm: Confirm::Bracket }
+        Options { budget: 20, max_ii: None, confirm: Confirm::Bracket }
     }
 }
 
@@ -86,7 +88,12 @@ impl Found {
         let stuck = self.obstacle.as_ref().map_or(String::new(), |o| {
             let what =
                 o.resource.map_or(String::new(), |r| format!(", for want of `{}`", problem.resource_name(r)));
-            format!("; at {} operation `{}` found no row {} times{what}", o.ii, problem.name(o.op), o.forced)
+            format!(
+                "; at {} operation `{}` found no row in its window {} times{what}",
+                o.ii,
+                problem.name(o.op),
+                o.forced
+            )
         });
         let known = match self.evidence {
             Evidence::Exhaustive => "every smaller II was tried".to_owned(),
@@ -187,7 +194,35 @@ fn attempt(
         Err(error) => return Err(IterativeError::Closure(error)),
     };
     let table = Table::new(problem, ii).map_err(IterativeError::Table)?;
-    Ok(Attempt::new(problem, &distances, table).run(options.budget))
+    // At an II above the bound an operation may be in its own way again, and then nothing needs to be tried.
+    let alone = problem.ops().find_map(|op| Some((op, table.conflict(op, 0)?.0)));
+    if let Some((op, resource)) = alone {
+        return Ok(Err(Some(Obstacle { ii, op, forced: 1, resource: Some(resource) })));
+    }
+    let mut stuck = None;
+    for priority in Priority::ALL {
+        match Attempt::new(problem, &distances, table.clone(), priority).run(options.budget) {
+            Ok(schedule) => return Ok(Ok(schedule)),
+            Err(obstacle) => stuck = stuck.or(obstacle),
+        }
+    }
+    Ok(Err(stuck))
+}
+
+/// Which operations are placed first. One order after the other is tried before an II is given up.
+#[derive(Clone, Copy)]
+enum Priority {
+    /// The longest path that leaves an operation.
+    Height,
+    /// How little room the tightest circuit through it leaves, then the height: the rows of a recurrence are found while
+    /// the table is empty.
+    Circuit,
+    /// How little room the longest path through it leaves, as Huff has it.
+    Slack,
+}
+
+impl Priority {
+    const ALL: [Priority; 3] = [Priority::Height, Priority::Circuit, Priority::Slack];
 }
 
 struct Attempt<'a> {
@@ -207,7 +242,7 @@ struct Attempt<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    fn new(problem: &Problem, distances: &'a Distances, table: Table) -> Attempt<'a> {
+    fn new(problem: &Problem, distances: &'a Distances, table: Table, priority: Priority) -> Attempt<'a> {
         let ops: Vec<Op> = problem.ops().collect();
         let n = ops.len();
         let (mut depth, mut height) = (vec![0i64; n], vec![0i64; n]);
@@ -220,7 +255,17 @@ impl<'a> Attempt<'a> {
             }
         }
         let mut order: Vec<usize> = (0..n).collect();
-        order.sort_by_key(|&i| (-height[i], i));
+        order.sort_by_cached_key(|&i| {
+            let first = match priority {
+                Priority::Height => 0,
+                Priority::Circuit => {
+                    let around = |j| Some(i64::from(distances.at(i, j)?) + i64::from(distances.at(j, i)?));
+                    -(0..n).filter(|&j| j != i).filter_map(around).max().unwrap_or(i64::MIN / 2)
+                }
+                Priority::Slack => -(height[i] + depth[i]),
+            };
+            (first, -height[i], i)
+        });
         let mut rank = vec![0; n];
         for (place, &i) in order.iter().enumerate() {
             rank[i] = place;
@@ -310,7 +355,7 @@ impl<'a> Attempt<'a> {
         };
         self.last[i] = Some(time);
         if self.table.place(op, time).is_err() {
-            // It does not fit even alone, so this II fails: the budget runs out on it.
+            // Room was made for it and it fits alone, so this does not happen; if it did, the budget would run out.
             self.waiting.insert(self.rank[i]);
         }
     }

@@ -11,6 +11,27 @@
 //! * [`closure`]: the longest paths between all operations at a given II;
 //! * [`search`]: the one search for a least feasible number, of II or of costs;
 //! * [`iterative`]: iterative modulo scheduling on top of them.
+//!
+//! ```
+//! use sassafras_modulo::{Problem, Use, iterative};
+//!
+//! let mut problem = Problem::new();
+//! let port = problem.add_resource("memory port", 1);
+//! let load = problem.add_op("load", vec![Use::first(port, 2)]);
+//! let add = problem.add_op("add", vec![]);
+//! let store = problem.add_op("store", vec![Use::first(port, 1)]);
+//! problem.add_edge(load, add, 20, 0);
+//! problem.add_edge(add, add, 4, 2);
+//! problem.add_edge(add, store, 4, 0);
+//!
+//! let found = iterative::schedule(&problem, &iterative::Options::default())?;
+//! assert_eq!(found.schedule.ii, 3);
+//! assert_eq!(
+//!     found.explain(&problem),
+//!     "II 3 is the least there is: resource `memory port` is wanted for 3 unit-cycles per iteration and has 1 units"
+//! );
+//! # Ok::<(), iterative::IterativeError>(())
+//! ```
 
 pub mod bounds;
 pub mod closure;

@@ -376,5 +376,5 @@ fn most_loops_reach_the_bound() {
         |seed| iterative::schedule(&simple_loop(seed, 4 + seed % 60), &Options::default()).expect("found");
     let optimal = (0..200).filter(|&seed| found(seed).is_optimal()).count();
     // Of 1,327 loops of Rau's about 96 % did; ours are random, so this only guards against getting worse.
-    assert!(optimal >= 160, "{optimal} of 200");
+    assert!(optimal >= 190, "{optimal} of 200");
 }
