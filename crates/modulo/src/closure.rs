@@ -68,6 +68,9 @@ pub trait Cell: Copy + Ord + Default + Into<i64> + TryFrom<i64> + sealed::Sealed
     /// `c = max(c, a ⊗ b)` with the vectors of this machine.
     #[doc(hidden)]
     fn product(c: &mut Tile<Self>, a: &Tile<Self>, b: &Tile<Self>);
+    /// Closes a diagonal tile with the vectors of this machine.
+    #[doc(hidden)]
+    fn close_tile(tile: &mut Tile<Self>, ops: usize) -> Result<(), usize>;
 }
 
 mod sealed {
@@ -85,6 +88,9 @@ impl Cell for i32 {
     fn product(c: &mut Tile<i32>, a: &Tile<i32>, b: &Tile<i32>) {
         product_i32(c, a, b);
     }
+    fn close_tile(tile: &mut Tile<i32>, ops: usize) -> Result<(), usize> {
+        close_tile_i32(tile, ops)
+    }
 }
 
 impl Cell for i16 {
@@ -96,6 +102,9 @@ impl Cell for i16 {
     fn product(c: &mut Tile<i16>, a: &Tile<i16>, b: &Tile<i16>) {
         product_i16(c, a, b);
     }
+    fn close_tile(tile: &mut Tile<i16>, ops: usize) -> Result<(), usize> {
+        close_tile_i16(tile, ops)
+    }
 }
 
 #[multiversion(targets("x86_64+avx2"))]
@@ -106,6 +115,16 @@ fn product_i32(c: &mut Tile<i32>, a: &Tile<i32>, b: &Tile<i32>) {
 #[multiversion(targets("x86_64+avx2"))]
 fn product_i16(c: &mut Tile<i16>, a: &Tile<i16>, b: &Tile<i16>) {
     product::<i16, 32>(c, a, b);
+}
+
+#[multiversion(targets("x86_64+avx2"))]
+fn close_tile_i32(tile: &mut Tile<i32>, ops: usize) -> Result<(), usize> {
+    close_tile(tile, ops)
+}
+
+#[multiversion(targets("x86_64+avx2"))]
+fn close_tile_i16(tile: &mut Tile<i16>, ops: usize) -> Result<(), usize> {
+    close_tile(tile, ops)
 }
 
 /// `c = max(c, a ⊗ b)`: `REGISTER_ROWS` rows of `LANES` columns at a time, all middle operations in between. Inlined into
@@ -136,7 +155,9 @@ fn product<T: Cell, const LANES: usize>(c: &mut Tile<T>, a: &Tile<T>, b: &Tile<T
     }
 }
 
-/// Closes the diagonal tile of `ops` operations in place, or says which of them lies on a positive circuit.
+/// Closes the diagonal tile of `ops` operations in place, or says which of them lies on a positive circuit. Inlined as the
+/// product is.
+#[inline(always)]
 fn close_tile<T: Cell>(tile: &mut Tile<T>, ops: usize) -> Result<(), usize> {
     for middle in 0..ops.min(SIDE) {
         // Before the operation is used: afterwards the cells could double with each further one.
@@ -183,7 +204,7 @@ pub fn close<T: Cell>(matrix: &mut [T], n: usize) -> Result<(), ClosureError> {
     let empty = |tile: &Tile<T>| tile.as_flattened().iter().fold(T::NO_PATH, |a, &b| a.max(b)) <= missing;
     let mut row: Vec<Tile<T>> = Vec::with_capacity(blocks);
     for k in 0..blocks {
-        close_tile(&mut tiles[k * blocks + k], n - k * SIDE)
+        T::close_tile(&mut tiles[k * blocks + k], n - k * SIDE)
             .map_err(|op| ClosureError::PositiveCircuit(k * SIDE + op))?;
         let diagonal = tiles[k * blocks + k];
         // A closed diagonal tile is its own square, so that row and column need one product each, from what they were.
