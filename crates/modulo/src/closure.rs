@@ -352,7 +352,8 @@ fn weights<T: Cell>(problem: &Problem, ii: u32) -> Result<Vec<T>, ClosureError> 
         if from >= n || to >= n {
             return Err(ClosureError::Shape);
         }
-        let weight = i64::from(e.latency) - i64::from(ii) * i64::from(e.distance);
+        // Saturated where nobody has checked the problem: far too wide in any case.
+        let weight = i64::from(e.latency).saturating_sub(i64::from(ii).saturating_mul(e.distance.into()));
         let cell = T::try_from(weight).ok().filter(|&c| c > T::NO_PATH);
         let cell = cell.ok_or(ClosureError::TooWide(weight.min(0), weight.max(0)))?;
         let old = &mut matrix[from * n + to];

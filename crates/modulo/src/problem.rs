@@ -328,7 +328,9 @@ impl Schedule {
     pub fn stages(&self) -> i64 {
         let ii = i64::from(self.ii.max(1));
         match (self.times.iter().min(), self.times.iter().max()) {
-            (Some(first), Some(last)) => last.div_euclid(ii) - first.div_euclid(ii) + 1,
+            (Some(first), Some(last)) => {
+                last.div_euclid(ii).saturating_sub(first.div_euclid(ii)).saturating_add(1)
+            }
             _ => 0,
         }
     }

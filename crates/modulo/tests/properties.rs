@@ -378,3 +378,50 @@ fn most_loops_reach_the_bound() {
     // Of 1,327 loops of Rau's about 96 % did; ours are random, so this only guards against getting worse.
     assert!(optimal >= 190, "{optimal} of 200");
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn nothing_panics(seed in any::<u64>()) {
+        let mut random = Random(seed);
+        let numbers = [0, 1, 1, 2, 2, 3, 5, 64, 1000, 1 << 20, (1 << 20) + 1, 1 << 24, u32::MAX / 2, u32::MAX];
+        // Mostly small ones, so that some problems are valid.
+        let mut number = |usual: u64| numbers[random.below(if seed % 3 == 0 { 14 } else { usual }) as usize];
+        let mut p = Problem::new();
+        for _ in 0..1 + number(5) % 4 {
+            let capacity = number(9).saturating_add(seed as u32 % 2 * 4);
+            p.add_resource("r", capacity);
+        }
+        for _ in 0..number(7) % 6 {
+            let uses = (0..number(6) % 4)
+                .map(|_| Use {
+                    resource: Resource::from_u32(number(4) % (1 + seed as u32 % 4)),
+                    start: number(8),
+                    rows: number(9).saturating_add(seed as u32 % 2),
+                    units: number(6).saturating_add(seed as u32 % 2),
+                })
+                .collect();
+            p.add_op("o", uses);
+        }
+        let around = if seed % 5 == 0 { 6 } else { p.ops().len().max(1) as u32 };
+        for _ in 0..number(8) % 7 {
+            let (from, to) = (Op::from_u32(number(6) % around), Op::from_u32(number(6) % around));
+            let latency = number(9) as i32;
+            p.add_edge(from, to, if number(5) == 0 { latency.wrapping_neg() } else { latency }, number(9));
+        }
+        let ii = number(10);
+        let times = p.ops().map(|_| i64::from(number(14)) - i64::from(number(14))).collect();
+        let _ = verify(&p, &Schedule { ii, times });
+        let _ = Distances::new(&p, ii);
+        if let Ok(mut table) = Table::new(&p, ii) {
+            for op in p.ops() {
+                let time = i64::from(number(14)) << 31;
+                let _ = (table.blockers(op, time), table.earliest(op, time..=i64::MAX), table.place(op, time));
+                let _ = (table.latest(op, i64::MIN..=time), table.latest(op, i64::MIN..=i64::MIN), table.unplace(op));
+            }
+        }
+        let result = iterative::schedule(&p, &Options { max_ii: Some(1 << 20), ..Options::default() });
+        prop_assert!(!matches!(result, Err(iterative::IterativeError::Refused(_))));
+    }
+}
