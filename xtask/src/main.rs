@@ -7,6 +7,7 @@
 //! * [`browser`]: the report of an analysis in a real browser;
 //! * [`fuzz`]: building and running fuzz targets on a stable toolchain;
 //! * [`hazards`]: mining distances, and mutants against the hazard checker;
+//! * [`ptx_table`]: what ptxas makes of scheduled PTX;
 //! * [`tasks`]: what each task does.
 
 mod browser;
@@ -14,6 +15,7 @@ mod corpus;
 mod fuzz;
 mod hazards;
 mod project;
+mod ptx_table;
 mod steps;
 mod tasks;
 mod tools;
@@ -67,6 +69,10 @@ enum Task {
         #[arg(long, default_value_t = 1)]
         seed: u32,
     },
+    /// Compile PTX in the order of every strategy and write docs/ptx-registers.md
+    ///
+    /// Registers, spills and ptxas's time per kernel of the corpus. Takes some minutes.
+    PtxTable,
     /// Run everything that must pass before a change goes in: test, formatting, clippy, rustdoc, licences
     Ci,
     /// Check licences, bans and sources of all dependencies with cargo-deny (built once, some minutes)
@@ -119,6 +125,7 @@ fn run(task: Task) -> Result<()> {
         Task::Corpus => corpus::build(&project).map(drop),
         Task::Mine { write, files } => hazards::mine(&project, write, &files),
         Task::Mutants { count, seed } => hazards::mutants(&project, count, seed),
+        Task::PtxTable => ptx_table::write(&project),
         Task::Ci => tasks::ci(&project),
         Task::Licences => tasks::licences(&project),
         Task::Nightly { cases, minutes } => tasks::nightly(&project, cases, minutes),

@@ -1,7 +1,9 @@
 //! The corpus of real code, as `cargo xtask corpus` builds it: kernels of our own compiled for every architecture, and
 //! public libraries. The tests of this crate prove readers, writers and checkers on it.
 //!
-//! [`cubins`] gives every cubin, those inside the libraries too.
+//! [`cubins`] gives every cubin, those inside the libraries too; [`ptx::modules`] gives every module of PTX.
+
+pub mod ptx;
 
 use std::env;
 use std::fs;
@@ -45,7 +47,17 @@ pub struct Item {
 #[derive(Deserialize)]
 struct Manifest {
     cubins: Vec<Entry>,
+    ptx: Vec<Entry>,
     wheels: Vec<Wheel>,
+}
+
+impl Manifest {
+    fn read(folder: &Path) -> Result<Manifest> {
+        let path = folder.join("manifest.json");
+        let text = fs::read_to_string(&path)
+            .with_context(|| format!("{}: run `cargo xtask corpus`", path.display()))?;
+        serde_json::from_str(&text).with_context(|| path.display().to_string())
+    }
 }
 
 #[derive(Deserialize)]
@@ -65,17 +77,19 @@ struct Wheel {
 /// # Errors
 /// Names the file that is missing or cannot be read.
 pub fn cubins() -> Result<Vec<Item>> {
+    load(&folder()?)
+}
+
+/// Where the corpus is.
+fn folder() -> Result<PathBuf> {
     let folder = env::var_os("SASSAFRAS_CORPUS").context(
         "SASSAFRAS_CORPUS is not set: run `cargo xtask test`, which compiles the corpus and sets it",
     )?;
-    load(Path::new(&folder))
+    Ok(PathBuf::from(folder))
 }
 
 fn load(folder: &Path) -> Result<Vec<Item>> {
-    let path = folder.join("manifest.json");
-    let text =
-        fs::read_to_string(&path).with_context(|| format!("{}: run `cargo xtask corpus`", path.display()))?;
-    let manifest: Manifest = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
+    let manifest = Manifest::read(folder)?;
     let mut items = Vec::new();
     for entry in &manifest.cubins {
         let bytes = read(folder, &entry.path)?;

@@ -106,18 +106,23 @@ pub(crate) fn region_slices(graph: &Graph) -> Vec<&[Node]> {
     slices
 }
 
-/// Tables over all nodes, reused from region to region.
+/// What is known of every node, reused from region to region. One record per node: a visit touches most of it.
 struct State {
-    /// Which region (from 1) the node is in; 0 before its turn.
-    region: Vec<u32>,
+    nodes: Vec<NodeState>,
     current: u32,
-    /// Neighbours inside the region that have not been placed.
-    waiting: Vec<u32>,
+}
+
+#[derive(Clone, Copy)]
+struct NodeState {
     /// The earliest start, as far as those that were placed say.
-    ready: Vec<u64>,
+    ready: u64,
+    /// Which region (from 1) the node is in; 0 before its turn.
+    region: u32,
+    /// Neighbours inside the region that have not been placed.
+    waiting: u32,
     /// Counts the keys that a node had: heap entries with another number are stale.
-    version: Vec<u32>,
-    status: Vec<Status>,
+    version: u32,
+    status: Status,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -131,15 +136,16 @@ enum Status {
 
 impl State {
     fn new(graph: &Graph) -> State {
-        let n = graph.node_count();
-        State {
-            region: vec![0; n],
-            current: 0,
-            waiting: vec![0; n],
-            ready: vec![0; n],
-            version: vec![0; n],
-            status: vec![Status::Waits; n],
-        }
+        let new = NodeState { ready: 0, region: 0, waiting: 0, version: 0, status: Status::Waits };
+        State { nodes: vec![new; graph.node_count()], current: 0 }
+    }
+
+    fn of(&self, node: Node) -> &NodeState {
+        &self.nodes[node.index()]
+    }
+
+    fn of_mut(&mut self, node: Node) -> &mut NodeState {
+        &mut self.nodes[node.index()]
     }
 }
 
@@ -255,13 +261,13 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
             match self.take() {
                 Some((node, why)) => {
                     let class = self.resources.class_of(node.index());
-                    let start = self.state.ready[node.index()].max(self.reservations.earliest(class));
+                    let start = self.state.of(node).ready.max(self.reservations.earliest(class));
                     self.reservations.advance_to(start);
                     self.reservations.start(class);
                     result.picks.push(Pick { node, cycle: start, reason: why });
                     counts.add(why);
                     // The strategy hears of it first: keys of what is set free follow from the pick.
-                    self.state.status[node.index()] = Status::Placed;
+                    self.state.of_mut(node).status = Status::Placed;
                     self.strategy.placed(self.context, node, start, &mut self.changed);
                     self.ask_again();
                     self.pass_on(node, start);
@@ -282,22 +288,22 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
         self.state.current += 1;
         let current = self.state.current;
         for &node in self.slice {
-            self.state.region[node.index()] = current;
+            self.state.of_mut(node).region = current;
         }
         for &node in self.slice {
             let mut waiting = 0;
             for_each_incoming(self.context, node, |_, from| waiting += u32::from(self.in_region(from)));
-            self.state.waiting[node.index()] = waiting;
+            self.state.of_mut(node).waiting = waiting;
         }
         let slice = self.slice;
         // A join that waits for nothing sets its successors free before they are looked at themselves.
         for &node in slice {
-            if self.state.waiting[node.index()] == 0 && self.context.graph.is_join(node) {
+            if self.state.of(node).waiting == 0 && self.context.graph.is_join(node) {
                 self.open_joins.push(node);
             }
         }
         for &node in slice {
-            if self.state.waiting[node.index()] == 0 && !self.context.graph.is_join(node) {
+            if self.state.of(node).waiting == 0 && !self.context.graph.is_join(node) {
                 self.release(node);
             }
         }
@@ -305,12 +311,12 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
     }
 
     fn in_region(&self, node: Node) -> bool {
-        self.state.region[node.index()] == self.state.current
+        self.state.of(node).region == self.state.current
     }
 
     /// A node whose predecessors have all been placed becomes a candidate now or when its operands are there.
     fn release(&mut self, node: Node) {
-        let ready = self.state.ready[node.index()];
+        let ready = self.state.of(node).ready;
         self.strategy.released(self.context, node, ready);
         if self.candidates_are != Candidates::Released && ready > self.reservations.cycle() {
             self.later.push(Reverse((ready, node)));
@@ -320,7 +326,7 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
     }
 
     fn enter(&mut self, node: Node) {
-        self.state.status[node.index()] = Status::Candidate;
+        self.state.of_mut(node).status = Status::Candidate;
         self.candidates += 1;
         self.most_candidates = self.most_candidates.max(self.candidates);
         self.push_entry(node);
@@ -341,14 +347,15 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
             key: self.strategy.key(self.context, node),
             tie: Reverse(self.strategy.tie(self.context, node)),
             node,
-            version: self.state.version[node.index()],
+            version: self.state.of(node).version,
         });
     }
 
     /// The best candidate that can start now, with the reason.
     fn take(&mut self) -> Option<(Node, Reason)> {
         // The two best first entries; the next best candidate of all is the second of them or follows the first in its heap.
-        let (mut best, mut second): (Option<Top<S::Key>>, Option<Top<S::Key>>) = (None, None);
+        let mut best: Option<Top<S::Key>> = None;
+        let mut second: Option<Top<S::Key>> = None;
         for heap in 0..self.heaps.len() {
             let Some(top) = self.top(heap) else { continue };
             if best.as_ref().is_none_or(|best| top.beats(best)) {
@@ -376,8 +383,8 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
     fn top(&mut self, heap: usize) -> Option<Top<S::Key>> {
         let Heap { class, group, entries } = &mut self.heaps[heap];
         while let Some(entry) = entries.peek()
-            && (entry.version != self.state.version[entry.node.index()]
-                || self.state.status[entry.node.index()] == Status::Placed)
+            && (entry.version != self.state.of(entry.node).version
+                || self.state.of(entry.node).status == Status::Placed)
         {
             entries.pop();
         }
@@ -401,7 +408,7 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
     /// Joins take no time: what they let through is let through at once.
     fn follow_joins(&mut self) {
         while let Some(join) = self.open_joins.pop() {
-            self.pass_on(join, self.state.ready[join.index()]);
+            self.pass_on(join, self.state.of(join).ready);
         }
     }
 
@@ -412,10 +419,10 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
             if !self.in_region(to) {
                 return;
             }
-            let ready = &mut self.state.ready[to.index()];
-            *ready = (*ready).max(start + u64::from(e.latency));
-            self.state.waiting[to.index()] -= 1;
-            if self.state.waiting[to.index()] == 0 {
+            let state = self.state.of_mut(to);
+            state.ready = state.ready.max(start + u64::from(e.latency));
+            state.waiting -= 1;
+            if state.waiting == 0 {
                 if context.graph.is_join(to) {
                     self.open_joins.push(to);
                 } else {
@@ -429,9 +436,9 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
     fn ask_again(&mut self) {
         let mut changed = std::mem::take(&mut self.changed);
         for node in changed.drain(..) {
-            let i = node.index();
-            if self.state.status[i] == Status::Candidate {
-                self.state.version[i] += 1;
+            let state = self.state.of_mut(node);
+            if state.status == Status::Candidate {
+                state.version += 1;
                 self.push_entry(node);
             }
         }

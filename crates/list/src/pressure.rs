@@ -13,8 +13,8 @@ use sassafras_deps::{Graph, Node};
 #[derive(Clone, Debug)]
 pub struct Pressure<'v> {
     values: &'v Values,
-    /// By value: whether it is live, and since which cycle, counted from the end of the region as 1; 0 for what is live behind it.
-    live: Vec<bool>,
+    /// By value: since which cycle it is live, counted from the end of the region as 1; 0 for what is live behind it, [`DEAD`] for what is
+    /// not live.
     since: Vec<u64>,
     /// By region: values written there that are read behind it, and values read there for the last time.
     written: Vec<Vec<Value>>,
@@ -25,10 +25,18 @@ pub struct Pressure<'v> {
     region: usize,
     now: i64,
     peak: i64,
-    /// By node.
-    delta: Vec<i64>,
-    live_uses: Vec<u32>,
+    nodes: Vec<NodeState>,
 }
+
+/// What picking a node would change, and how many values that it reads are live.
+#[derive(Clone, Copy, Debug, Default)]
+struct NodeState {
+    delta: i32,
+    live_uses: u32,
+}
+
+/// Not live.
+const DEAD: u64 = u64::MAX;
 
 /// Behind the last region.
 const BEHIND: u32 = u32::MAX;
@@ -55,8 +63,7 @@ impl<'v> Pressure<'v> {
         }
         Pressure {
             values,
-            live: vec![false; values.count()],
-            since: vec![0; values.count()],
+            since: vec![DEAD; values.count()],
             written,
             ending,
             last,
@@ -64,8 +71,7 @@ impl<'v> Pressure<'v> {
             region: 0,
             now: 0,
             peak: 0,
-            delta: vec![0; graph.node_count()],
-            live_uses: vec![0; graph.node_count()],
+            nodes: vec![NodeState::default(); graph.node_count()],
         }
     }
 
@@ -89,7 +95,7 @@ impl<'v> Pressure<'v> {
         for node in (start..end).map(Node) {
             let (mut delta, mut live_uses) = (0, 0);
             for value in self.values.uses(node) {
-                if self.live[value.index()] {
+                if self.is_live(value) {
                     live_uses += 1;
                 } else {
                     delta += self.values.width(value);
@@ -100,17 +106,20 @@ impl<'v> Pressure<'v> {
                     delta -= self.values.width(value);
                 }
             }
-            self.delta[node.index()] = delta;
-            self.live_uses[node.index()] = live_uses;
+            self.nodes[node.index()] = NodeState { delta: delta as i32, live_uses };
         }
     }
 
+    fn is_live(&self, value: Value) -> bool {
+        self.since[value.index()] != DEAD
+    }
+
     fn set(&mut self, value: Value, live: bool) {
-        if std::mem::replace(&mut self.live[value.index()], live) != live {
+        let was = std::mem::replace(&mut self.since[value.index()], if live { 0 } else { DEAD }) != DEAD;
+        if was != live {
             let width = self.values.width(value);
             self.now += if live { width } else { -width };
         }
-        self.since[value.index()] = 0;
     }
 
     fn is_wanted(&self, value: Value) -> bool {
@@ -120,25 +129,25 @@ impl<'v> Pressure<'v> {
     /// Follows a pick. Adds to `changed` the nodes that would now change something else.
     pub fn placed(&mut self, node: Node, cycle: u64, changed: &mut Vec<Node>) {
         let values = self.values;
-        let dead = values.defs(node).filter(|v| !self.live[v.index()]).map(|v| values.width(v)).sum::<i64>();
+        let dead = values.defs(node).filter(|&v| !self.is_live(v)).map(|v| values.width(v)).sum::<i64>();
         self.peak = self.peak.max(self.now + dead);
         for value in values.defs(node) {
-            if std::mem::replace(&mut self.live[value.index()], false) {
+            if std::mem::replace(&mut self.since[value.index()], DEAD) != DEAD {
                 self.now -= values.width(value);
             }
         }
         let (start, end) = self.bounds[self.region];
         for value in self.values.uses(node) {
-            if self.live[value.index()] {
+            if self.is_live(value) {
                 continue;
             }
-            self.live[value.index()] = true;
             self.since[value.index()] = cycle + 1;
             let width = self.values.width(value);
             self.now += width;
             for user in self.values.users_within(value, start, end) {
-                self.delta[user.index()] -= width;
-                self.live_uses[user.index()] += 1;
+                let state = &mut self.nodes[user.index()];
+                state.delta -= width as i32;
+                state.live_uses += 1;
                 if user != node {
                     changed.push(user);
                 }
@@ -159,12 +168,12 @@ impl<'v> Pressure<'v> {
 
     /// By how much picking a node would change the registers in use.
     pub fn delta(&self, node: Node) -> i64 {
-        self.delta[node.index()]
+        i64::from(self.nodes[node.index()].delta)
     }
 
     /// How many values that a node reads are live anyway.
     pub fn live_uses(&self, node: Node) -> i64 {
-        i64::from(self.live_uses[node.index()])
+        i64::from(self.nodes[node.index()].live_uses)
     }
 
     /// The cycle, counted from the end of the region as 1, since which what a node writes is live: that of its last reader. Of several
@@ -172,7 +181,8 @@ impl<'v> Pressure<'v> {
     ///
     /// Now minus this is the length of the live range if the node were picked now. It is fixed once the node can be picked.
     pub fn live_since(&self, node: Node) -> u64 {
-        let wanted = self.values.defs(node).filter(|value| self.live[value.index()]);
-        wanted.map(|value| self.since[value.index()]).min().unwrap_or(0)
+        let since =
+            self.values.defs(node).map(|value| self.since[value.index()]).filter(|&since| since != DEAD);
+        since.min().unwrap_or(0)
     }
 }

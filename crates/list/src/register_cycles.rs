@@ -11,7 +11,7 @@
 //! (interference of virtual-register cycles; `recurrence-chain-limit`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use sassafras_deps::{EdgeKind, Graph, Node};
+use sassafras_deps::{Edge, EdgeKind, Graph, Node};
 
 /// The readers that should wait, and for whom.
 #[derive(Clone, Debug, Default)]
@@ -28,8 +28,15 @@ impl RegisterCycles {
     /// Finds circuits of at most `limit` instructions. The graph must have the edges of the next iteration.
     pub fn new(graph: &Graph, limit: u32) -> RegisterCycles {
         let mut cycles = RegisterCycles::default();
-        for carrier in graph.insts() {
-            let carried = graph.succs(carrier).filter(|e| e.distance == 1 && e.kind == EdgeKind::Raw);
+        if limit == 0 {
+            return cycles;
+        }
+        let is_carried = |e: &&Edge| e.distance == 1 && e.kind == EdgeKind::Raw;
+        let mut carriers: Vec<Node> = graph.edges().iter().filter(is_carried).map(|e| e.from).collect();
+        carriers.sort_unstable();
+        carriers.dedup();
+        for carrier in carriers.into_iter().filter(|&node| !graph.is_join(node)) {
+            let carried = graph.succs(carrier).filter(is_carried);
             let mut readers: Vec<Node> = carried.map(|e| e.to).filter(|&n| !graph.is_join(n)).collect();
             readers.sort_unstable();
             readers.dedup();

@@ -72,9 +72,8 @@ fn chains_are_followed_up_to_their_limit() {
         \tmov.b32 %r1, %r3;\n\
         \tsetp.lt.s32 %p1, %r3, 100;\n\
         \t@%p1 bra $again;\n";
-    let with = |limit: u32| {
-        scheduled(&kernel(body), Choice::List(List::Source), |o| o.terms.chain_limit = limit)
-    };
+    let with =
+        |limit: u32| scheduled(&kernel(body), Choice::List(List::Source), |o| o.terms.chain_limit = limit);
     assert_eq!(with(2), kernel(body), "three instructions go around");
     assert!(with(3).contains("add.s32 %r3, %r2, %r9;") && with(3).contains("add.s32 %r2, %r1, %r9;"));
 }

@@ -110,3 +110,20 @@ impl Strategy for ListHybrid<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers_count_the_more_the_fewer_there_are() {
+        let part = |needed, budget| pressure_part(needed, &Terms { budget, ..Terms::default() });
+        let weights = Weights::get();
+        assert_eq!(part(40, 255), weights.hybrid_pressure, "half and half while there are enough");
+        assert_eq!(part(64, 64), weights.hybrid_pressure);
+        assert_eq!(part(96, 64), weights.hybrid_pressure * 3 / 2);
+        assert_eq!(part(255, 32), weights.hybrid_pressure_most);
+        let off = Terms { register_pressure: false, ..Terms::default() };
+        assert_eq!(pressure_part(255, &off), 0);
+    }
+}

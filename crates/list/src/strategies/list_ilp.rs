@@ -37,7 +37,7 @@ pub struct ListIlp<'v> {
     cycles: RegisterCycles,
     /// By node: the cycle it can start in.
     height: Vec<u64>,
-    /// By value: the region and cycle of its last reader; each region has its own clock.
+    /// By value: the region and cycle of its last reader; each region has its own clock. Empty where no register is a physical one.
     read: Vec<(usize, u64)>,
     /// When affinities end, and whose.
     ends: VecDeque<(u64, Node)>,
@@ -58,13 +58,14 @@ impl<'v> ListIlp<'v> {
     /// For a block.
     pub fn new(graph: &Graph, values: &'v Values, nodes: Nodes, terms: Terms) -> ListIlp<'v> {
         let limit = if terms.register_cycles { terms.chain_limit } else { 0 };
+        let joins = terms.physical_join && values.all().any(|value| values.is_physical(value));
         ListIlp {
             nodes,
             values,
             pressure: Pressure::new(graph, values),
             cycles: RegisterCycles::new(graph, limit),
             height: vec![0; graph.node_count()],
-            read: vec![(usize::MAX, 0); values.count()],
+            read: if joins { vec![(usize::MAX, 0); values.count()] } else { Vec::new() },
             ends: VecDeque::new(),
             region: 0,
             cycle: 0,
@@ -96,6 +97,9 @@ impl<'v> ListIlp<'v> {
 
     /// Points for physical registers that were read a few cycles ago.
     fn affinity(&self, node: Node) -> i64 {
+        if self.read.is_empty() {
+            return 0;
+        }
         let weights = Weights::get();
         let near = |value: &crate::values::Value| {
             let (region, at) = self.read[value.index()];
@@ -164,7 +168,7 @@ impl Strategy for ListIlp<'_> {
         self.cycles.placed(node, changed);
         let critical = self.group(context, node) == CRITICAL;
         self.beside = if critical { 0 } else { self.beside.saturating_add(1) };
-        if !self.terms.physical_join {
+        if self.read.is_empty() {
             return;
         }
         for value in self.values.uses(node).filter(|&value| self.values.is_physical(value)) {
