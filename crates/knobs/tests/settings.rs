@@ -52,7 +52,7 @@ fn settings_without_effect_are_listed() {
         knobs.assign(assignment).unwrap();
     }
     let unused: Vec<_> = knobs.unused().map(|knob| &*knob.name).collect();
-    assert_eq!(unused, ["enable-misched", "knob-740", "schedule-trace-file"]);
+    assert_eq!(unused, ["knob-740", "schedule-trace-file"]);
     assert_eq!(knobs.setting("schedule-trace-file").unwrap().value(), Some(&Value::from("a=b.json")));
     assert_eq!(knobs.setting("knob-740").unwrap().value(), Some(&Value::Float(1.0)));
 }
