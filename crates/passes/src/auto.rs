@@ -1,6 +1,6 @@
 //! Goal: the order that a user would choose, without calling ptxas.
 //!
-//! A block's orders are compared by two estimates, registers and cycles. As long as a function leaves room for [`ENOUGH_WARPS`] per
+//! A block's orders are compared by two estimates, registers and cycles. As long as a function leaves room for eight warps per
 //! scheduler, registers cost nothing and the fastest order that keeps that room is taken; of equals the one with fewer registers, and the
 //! order that came before any other. A function that needs more as it came stays as it is, since what an order would save there by the
 //! estimate ptxas does not save; only where it exceeds the budget of its directives, so that spills are to be expected, the order with
