@@ -1,7 +1,7 @@
 //! The engine.
 
 use crate::resources::{Reservations, Resources};
-use crate::strategy::{Candidates, Context, Direction, Offer, Reason, Strategy};
+use crate::strategy::{Candidates, Context, Direction, Offer, Reason, Strategy, Ties};
 use rustc_hash::FxHashMap;
 use sassafras_deps::paths::Paths;
 use sassafras_deps::{Edge, Graph, Node};
@@ -120,6 +120,8 @@ struct NodeState {
     region: u32,
     /// Neighbours inside the region that have not been placed.
     waiting: u32,
+    /// Picks before it was released, in its region.
+    released: u32,
     /// Counts the keys that a node had: heap entries with another number are stale.
     version: u32,
     status: Status,
@@ -136,7 +138,8 @@ enum Status {
 
 impl State {
     fn new(graph: &Graph) -> State {
-        let new = NodeState { ready: 0, region: 0, waiting: 0, version: 0, status: Status::Waits };
+        let new =
+            NodeState { ready: 0, region: 0, waiting: 0, released: 0, version: 0, status: Status::Waits };
         State { nodes: vec![new; graph.node_count()], current: 0 }
     }
 
@@ -192,7 +195,9 @@ struct Run<'a, 'r, S: Strategy> {
     slice: &'a [Node],
     reservations: Reservations<'r>,
     candidates_are: Candidates,
+    ties: Ties,
     by_class: bool,
+    picks: u32,
     /// Candidates by demand class and group, as far as those matter.
     heaps: Vec<Heap<S::Key>>,
     /// The heap of each class and group; empty when the class alone counts.
@@ -213,7 +218,7 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
         state: &'a mut State,
         slice: &'a [Node],
     ) -> Self {
-        let candidates_are = strategy.candidates();
+        let (candidates_are, ties) = (strategy.candidates(), strategy.ties());
         let by_class = S::UNITS || candidates_are == Candidates::Ready;
         let heaps = match (S::GROUPED, by_class) {
             (true, _) => 0,
@@ -228,7 +233,9 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
             slice,
             reservations: Reservations::new(resources),
             candidates_are,
+            ties,
             by_class,
+            picks: 0,
             heaps: (0..heaps).map(|class| Heap::new(class, 0)).collect(),
             slots: FxHashMap::default(),
             later: BinaryHeap::new(),
@@ -266,6 +273,7 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
                     self.reservations.start(class);
                     result.picks.push(Pick { node, cycle: start, reason: why });
                     counts.add(why);
+                    self.picks += 1;
                     // The strategy hears of it first: keys of what is set free follow from the pick.
                     self.state.of_mut(node).status = Status::Placed;
                     self.strategy.placed(self.context, node, start, &mut self.changed);
@@ -316,6 +324,7 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
 
     /// A node whose predecessors have all been placed becomes a candidate now or when its operands are there.
     fn release(&mut self, node: Node) {
+        self.state.of_mut(node).released = self.picks;
         let ready = self.state.of(node).ready;
         self.strategy.released(self.context, node, ready);
         if self.candidates_are != Candidates::Released && ready > self.reservations.cycle() {
@@ -345,7 +354,7 @@ impl<'a, 'r, S: Strategy> Run<'a, 'r, S> {
         };
         self.heaps[heap].entries.push(Entry {
             key: self.strategy.key(self.context, node),
-            tie: Reverse(self.strategy.tie(self.context, node)),
+            tie: Reverse(self.context.tie(self.ties, node, self.state.of(node).released)),
             node,
             version: self.state.of(node).version,
         });

@@ -25,6 +25,6 @@ pub mod weights;
 
 pub use engine::{Pick, Schedule, Statistics, schedule};
 pub use resources::{Demand, Resources, Unit};
-pub use strategy::{Candidates, Context, Direction, Offer, Reason, Strategy};
+pub use strategy::{Candidates, Context, Direction, Offer, Reason, Strategy, Ties};
 pub use timing::{Timing, time};
 pub use values::{Value, Values};

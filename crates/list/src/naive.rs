@@ -9,7 +9,7 @@ use crate::strategy::{Candidates, Context, Direction, Offer, Reason, Strategy};
 use sassafras_deps::paths::Paths;
 use sassafras_deps::{Graph, Node};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The picks of every region.
 pub fn picks<S: Strategy>(
@@ -24,7 +24,7 @@ pub fn picks<S: Strategy>(
     for (region, slice) in region_slices(graph).into_iter().enumerate() {
         strategy.begin(&context, region, slice);
         let mut placed = BTreeMap::new();
-        let mut known = BTreeSet::new();
+        let mut known = BTreeMap::new();
         let mut told = 0;
         let mut reservations = Reservations::new(resources);
         let insts: Vec<Node> = slice.iter().copied().filter(|&n| !graph.is_join(n)).collect();
@@ -34,9 +34,10 @@ pub fn picks<S: Strategy>(
             for &node in insts.iter().filter(|n| !placed.contains_key(*n)) {
                 if let Some(ready) = ready_cycle(&context, slice, &placed, node) {
                     candidates.push((node, ready));
-                    if known.insert(node) {
+                    known.entry(node).or_insert_with(|| {
                         strategy.released(&context, node, ready);
-                    }
+                        placed.len() as u32
+                    });
                 }
             }
             let unit = |reservations: &Reservations<'_>, node: Node| {
@@ -64,7 +65,8 @@ pub fn picks<S: Strategy>(
                 let (key, group) = (strategy.key(&context, node), strategy.group(&context, node));
                 Offer { node, key: strategy.offered(key, group, free), free }
             };
-            let rank = |&(node, _): &(Node, u64)| (offer(node).key, Reverse(strategy.tie(&context, node)));
+            let tie = |node| context.tie(strategy.ties(), node, known[&node]);
+            let rank = |&(node, _): &(Node, u64)| (offer(node).key, Reverse(tie(node)));
             candidates.sort_by_key(|c| Reverse(rank(c)));
             let (node, ready) = candidates[0];
             let reason = match candidates.get(1) {

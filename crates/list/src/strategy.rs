@@ -24,6 +24,15 @@ pub enum Candidates {
     Released,
 }
 
+/// What decides between candidates of equal keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ties {
+    /// Source order, seen from the end that the schedule grows from.
+    Source,
+    /// Who was released after fewer picks, then source order.
+    Release,
+}
+
 /// What a strategy may look at.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
@@ -44,12 +53,14 @@ impl Context<'_> {
         }
     }
 
-    /// The place of a node in source order, seen from the end that the schedule grows from.
-    pub fn source_order(&self, node: Node) -> u64 {
-        match self.direction {
-            Direction::TopDown => u64::from(node.0),
-            Direction::BottomUp => u64::from(u32::MAX - node.0),
-        }
+    /// What decides between equal keys, smaller first, for a node that was released after so many picks of its region.
+    pub(crate) fn tie(&self, ties: Ties, node: Node, picks: u32) -> u64 {
+        let source = match self.direction {
+            Direction::TopDown => node.0,
+            Direction::BottomUp => u32::MAX - node.0,
+        };
+        let released = if ties == Ties::Release { picks } else { 0 };
+        (u64::from(released) << 32) | u64::from(source)
     }
 }
 
@@ -119,9 +130,9 @@ pub trait Strategy {
     /// The key of a node as of now, but for what [`Strategy::offered`] adds.
     fn key(&self, context: &Context<'_>, node: Node) -> Self::Key;
 
-    /// Decides between equal keys, smaller first. Must not change while the node is a candidate.
-    fn tie(&self, context: &Context<'_>, node: Node) -> u64 {
-        context.source_order(node)
+    /// What decides between equal keys.
+    fn ties(&self) -> Ties {
+        Ties::Source
     }
 
     /// Candidates of one group (and unit) keep their order under [`Strategy::offered`].

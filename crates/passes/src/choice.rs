@@ -2,8 +2,8 @@
 
 use crate::block::Prepared;
 use sassafras_list::strategies::{
-    Converge, CriticalPath, IlpMax, IlpMin, ListBurr, ListHybrid, ListIlp, Nodes, Original, Shuffle, Source,
-    Terms,
+    Boosted, Converge, CriticalPath, IlpMax, IlpMin, ListBurr, ListHybrid, ListIlp, Original, Shuffle,
+    Source, Terms,
 };
 use sassafras_list::{Direction, Schedule, Strategy, schedule};
 
@@ -94,15 +94,15 @@ pub(crate) fn run(block: &Prepared, choice: Choice, direction: Direction, terms:
 fn listed(block: &Prepared, list: List, terms: &Terms) -> Schedule {
     use Direction::{BottomUp, TopDown};
     let (graph, values, terms) = (&block.graph, &block.values, *terms);
-    let nodes = Nodes::new(graph, &terms, block.boosted.iter().copied());
+    let boosted = Boosted::new(graph, block.boosted.iter().copied());
     match list {
-        List::Burr => block.with(BottomUp, &mut ListBurr::new(graph, values, nodes, terms)),
-        List::Source => block.with(BottomUp, &mut Source::new(graph, values, nodes, terms)),
-        List::Hybrid => block.with(BottomUp, &mut ListHybrid::new(graph, values, nodes, terms)),
-        List::Ilp => block.with(BottomUp, &mut ListIlp::new(graph, values, nodes, terms)),
-        List::Converge => block.with(TopDown, &mut Converge::new(graph, nodes, terms)),
-        List::IlpMax => block.with(BottomUp, &mut IlpMax::new(graph, nodes, &terms)),
-        List::IlpMin => block.with(BottomUp, &mut IlpMin::new(graph, nodes, &terms)),
+        List::Burr => block.with(BottomUp, &mut ListBurr::new(graph, values, boosted, terms)),
+        List::Source => block.with(BottomUp, &mut Source::new(graph, values, boosted, terms)),
+        List::Hybrid => block.with(BottomUp, &mut ListHybrid::new(graph, values, boosted, terms)),
+        List::Ilp => block.with(BottomUp, &mut ListIlp::new(graph, values, boosted, terms)),
+        List::Converge => block.with(TopDown, &mut Converge::new(graph, boosted, terms)),
+        List::IlpMax => block.with(BottomUp, &mut IlpMax::new(graph, boosted, terms)),
+        List::IlpMin => block.with(BottomUp, &mut IlpMin::new(graph, boosted, terms)),
     }
 }
 

@@ -7,7 +7,7 @@ use sassafras_ir::liveness::Liveness;
 use sassafras_ir::{Function, Inst, LaneRef};
 use sassafras_list::pressure::Pressure;
 use sassafras_list::strategies::{
-    Converge, IlpMax, IlpMin, ListBurr, ListHybrid, ListIlp, Nodes, Source, Terms,
+    Boosted, Converge, IlpMax, IlpMin, ListBurr, ListHybrid, ListIlp, Source, Terms,
 };
 use sassafras_list::{Demand, Direction, Resources, Strategy, Unit, Values, naive, schedule, time};
 use sassafras_passes::values::values;
@@ -103,8 +103,8 @@ impl Case {
         }
     }
 
-    fn nodes(&self) -> Nodes {
-        Nodes::new(&self.graph, &self.terms, self.boosted.iter().copied())
+    fn boosted(&self) -> Boosted {
+        Boosted::new(&self.graph, self.boosted.iter().copied())
     }
 
     fn compare<'c, S: Strategy>(&'c self, seed: u64, direction: Direction, make: impl Fn(&'c Case) -> S) {
@@ -124,13 +124,13 @@ fn picks_equal_those_of_the_naive_engine() {
     use Direction::{BottomUp, TopDown};
     for seed in 0..BLOCKS {
         let case = Case::new(seed);
-        case.compare(seed, BottomUp, |c| ListBurr::new(&c.graph, &c.values, c.nodes(), c.terms));
-        case.compare(seed, BottomUp, |c| Source::new(&c.graph, &c.values, c.nodes(), c.terms));
-        case.compare(seed, BottomUp, |c| ListHybrid::new(&c.graph, &c.values, c.nodes(), c.terms));
-        case.compare(seed, BottomUp, |c| ListIlp::new(&c.graph, &c.values, c.nodes(), c.terms));
-        case.compare(seed, TopDown, |c| Converge::new(&c.graph, c.nodes(), c.terms));
-        case.compare(seed, BottomUp, |c| IlpMax::new(&c.graph, c.nodes(), &c.terms));
-        case.compare(seed, BottomUp, |c| IlpMin::new(&c.graph, c.nodes(), &c.terms));
+        case.compare(seed, BottomUp, |c| ListBurr::new(&c.graph, &c.values, c.boosted(), c.terms));
+        case.compare(seed, BottomUp, |c| Source::new(&c.graph, &c.values, c.boosted(), c.terms));
+        case.compare(seed, BottomUp, |c| ListHybrid::new(&c.graph, &c.values, c.boosted(), c.terms));
+        case.compare(seed, BottomUp, |c| ListIlp::new(&c.graph, &c.values, c.boosted(), c.terms));
+        case.compare(seed, TopDown, |c| Converge::new(&c.graph, c.boosted(), c.terms));
+        case.compare(seed, BottomUp, |c| IlpMax::new(&c.graph, c.boosted(), c.terms));
+        case.compare(seed, BottomUp, |c| IlpMin::new(&c.graph, c.boosted(), c.terms));
     }
 }
 
@@ -214,7 +214,7 @@ fn source_without_pressure_is_the_identity() {
         let mut case = Case::new(seed);
         (case.terms.budget, case.boosted) = (i64::MAX, Vec::new());
         case.terms.sorted = true;
-        let mut source = Source::new(&case.graph, &case.values, case.nodes(), case.terms);
+        let mut source = Source::new(&case.graph, &case.values, case.boosted(), case.terms);
         let made = schedule(&case.graph, &case.paths, &case.resources, Direction::BottomUp, &mut source);
         assert_eq!(made.order, case.graph.insts().collect::<Vec<_>>(), "seed {seed}");
     }

@@ -4,7 +4,7 @@ use sassafras_deps::latency::UnitLatency;
 use sassafras_deps::paths::Paths;
 use sassafras_deps::{BuildOptions, Node, build};
 use sassafras_ir::{Function, text};
-use sassafras_list::strategies::{Converge, Nodes, Terms};
+use sassafras_list::strategies::{Boosted, Converge, Terms};
 use sassafras_list::{Direction, Resources, schedule};
 use sassafras_tepid::Code;
 use sassafras_tepid::rename::{Breaker, Breaking, Broken, Half};
@@ -26,9 +26,9 @@ fn order(f: &Function) -> Option<Vec<Node>> {
     let insts = f.block_insts(f.blocks().next()?);
     let graph = build(f, insts, &UnitLatency, BuildOptions::default());
     let terms = Terms { cycles: false, ..Terms::default() };
-    let nodes = Nodes::new(&graph, &terms, []);
+    let boosted = Boosted::new(&graph, []);
     let resources = Resources::unlimited(1, insts.len());
-    let mut converge = Converge::new(&graph, nodes, terms);
+    let mut converge = Converge::new(&graph, boosted, terms);
     Some(schedule(&graph, &Paths::new(&graph), &resources, Direction::TopDown, &mut converge).order)
 }
 

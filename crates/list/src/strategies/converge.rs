@@ -1,7 +1,7 @@
 //! Long latencies first.
 
-use super::terms::{Nodes, Terms, latencies};
-use crate::strategy::{Candidates, Context, Strategy};
+use super::terms::{Boosted, Terms, latencies};
+use crate::strategy::{Candidates, Context, Strategy, Ties};
 use sassafras_deps::{EdgeKind, Graph, Node};
 
 /// Goal: latencies hidden. Growing from the beginning, what takes longest until its result can be used starts first, and what
@@ -14,21 +14,21 @@ use sassafras_deps::{EdgeKind, Graph, Node};
 #[derive(Clone, Debug)]
 pub struct Converge {
     terms: Terms,
-    nodes: Nodes,
+    boosted: Boosted,
     /// By node.
     distances: Vec<i64>,
 }
 
 impl Converge {
     /// For a block.
-    pub fn new(graph: &Graph, nodes: Nodes, terms: Terms) -> Converge {
+    pub fn new(graph: &Graph, boosted: Boosted, terms: Terms) -> Converge {
         let mut distances = latencies(graph);
         for node in graph.insts() {
             let data = graph.succs_here(node).filter(|e| e.kind == EdgeKind::Raw);
             let longest = data.map(|e| i64::from(e.latency)).max().unwrap_or(0);
             distances[node.index()] += longest;
         }
-        Converge { terms, nodes, distances }
+        Converge { terms, boosted, distances }
     }
 }
 
@@ -41,19 +41,11 @@ impl Strategy for Converge {
         self.terms.candidates()
     }
 
-    fn released(&mut self, _: &Context<'_>, node: Node, _: u64) {
-        self.nodes.release(node);
-    }
-
     fn key(&self, _: &Context<'_>, node: Node) -> [i64; 1] {
-        [self.distances[node.index()] + self.nodes.boost(node)]
+        [self.distances[node.index()] + self.boosted.boost(node)]
     }
 
-    fn tie(&self, context: &Context<'_>, node: Node) -> u64 {
-        self.nodes.tie(context, node)
-    }
-
-    fn placed(&mut self, _: &Context<'_>, _: Node, _: u64, _: &mut Vec<Node>) {
-        self.nodes.placed();
+    fn ties(&self) -> Ties {
+        self.terms.ties()
     }
 }

@@ -1,7 +1,7 @@
 //! As much side by side as there is.
 
-use super::terms::{Nodes, Terms, successors};
-use crate::strategy::{Candidates, Context, Strategy};
+use super::terms::{Boosted, Terms, successors};
+use crate::strategy::{Candidates, Context, Strategy, Ties};
 use crate::weights::Weights;
 use sassafras_deps::{Graph, Node};
 
@@ -13,18 +13,19 @@ use sassafras_deps::{Graph, Node};
 /// Cost: one key per node. Source: the list-schedulers document (ilpmax).
 #[derive(Clone, Debug)]
 pub struct IlpMax {
-    nodes: Nodes,
+    terms: Terms,
+    boosted: Boosted,
     priorities: Vec<i64>,
 }
 
 impl IlpMax {
     /// For a block.
-    pub fn new(graph: &Graph, nodes: Nodes, _: &Terms) -> IlpMax {
+    pub fn new(graph: &Graph, boosted: Boosted, terms: Terms) -> IlpMax {
         let weights = Weights::get();
         let priority =
             |(all, waiting): (i64, i64)| all * weights.ilpmax_successor + waiting * weights.ilpmax_immediate;
         let priorities = successors(graph).into_iter().map(priority).collect();
-        IlpMax { nodes, priorities }
+        IlpMax { terms, boosted, priorities }
     }
 }
 
@@ -37,19 +38,11 @@ impl Strategy for IlpMax {
         Candidates::Released
     }
 
-    fn released(&mut self, _: &Context<'_>, node: Node, _: u64) {
-        self.nodes.release(node);
-    }
-
     fn key(&self, _: &Context<'_>, node: Node) -> [i64; 1] {
-        [-self.priorities[node.index()] - self.nodes.boost(node)]
+        [-self.priorities[node.index()] - self.boosted.boost(node)]
     }
 
-    fn tie(&self, context: &Context<'_>, node: Node) -> u64 {
-        self.nodes.tie(context, node)
-    }
-
-    fn placed(&mut self, _: &Context<'_>, _: Node, _: u64, _: &mut Vec<Node>) {
-        self.nodes.placed();
+    fn ties(&self) -> Ties {
+        self.terms.ties()
     }
 }

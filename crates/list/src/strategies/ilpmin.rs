@@ -1,7 +1,7 @@
 //! As little side by side as can be.
 
-use super::terms::{Nodes, Terms, successors};
-use crate::strategy::{Candidates, Context, Strategy};
+use super::terms::{Boosted, Terms, successors};
+use crate::strategy::{Candidates, Context, Strategy, Ties};
 use crate::weights::Weights;
 use sassafras_deps::{EdgeKind, Graph, Node};
 
@@ -15,19 +15,20 @@ use sassafras_deps::{EdgeKind, Graph, Node};
 /// operands. Source: the list-schedulers document (ilpmin).
 #[derive(Clone, Debug)]
 pub struct IlpMin {
-    nodes: Nodes,
+    terms: Terms,
+    boosted: Boosted,
     penalties: Vec<i64>,
 }
 
 impl IlpMin {
     /// For a block.
-    pub fn new(graph: &Graph, nodes: Nodes, _: &Terms) -> IlpMin {
+    pub fn new(graph: &Graph, boosted: Boosted, terms: Terms) -> IlpMin {
         let weights = Weights::get();
         let parallel = parallel_pairs(graph);
         let penalties = successors(graph).into_iter().zip(parallel).map(|((all, _), parallel)| {
             all * weights.ilpmin_successor + parallel.saturating_mul(weights.ilpmin_parallel)
         });
-        IlpMin { penalties: penalties.collect(), nodes }
+        IlpMin { terms, boosted, penalties: penalties.collect() }
     }
 }
 
@@ -67,19 +68,11 @@ impl Strategy for IlpMin {
         Candidates::Released
     }
 
-    fn released(&mut self, _: &Context<'_>, node: Node, _: u64) {
-        self.nodes.release(node);
-    }
-
     fn key(&self, _: &Context<'_>, node: Node) -> [i64; 1] {
-        [self.penalties[node.index()] - self.nodes.boost(node)]
+        [self.penalties[node.index()] - self.boosted.boost(node)]
     }
 
-    fn tie(&self, context: &Context<'_>, node: Node) -> u64 {
-        self.nodes.tie(context, node)
-    }
-
-    fn placed(&mut self, _: &Context<'_>, _: Node, _: u64, _: &mut Vec<Node>) {
-        self.nodes.placed();
+    fn ties(&self) -> Ties {
+        self.terms.ties()
     }
 }

@@ -1,9 +1,9 @@
 //! Bottom-up register reduction.
 
-use super::terms::{Nodes, Terms};
+use super::terms::{Boosted, Terms};
 use crate::pressure::Pressure;
 use crate::register_cycles::RegisterCycles;
-use crate::strategy::{Candidates, Context, Strategy};
+use crate::strategy::{Candidates, Context, Strategy, Ties};
 use crate::values::Values;
 use sassafras_deps::{Graph, Node};
 
@@ -19,17 +19,17 @@ use sassafras_deps::{Graph, Node};
 #[derive(Clone, Debug)]
 pub struct ListBurr<'v> {
     terms: Terms,
-    nodes: Nodes,
+    boosted: Boosted,
     pressure: Pressure<'v>,
     cycles: RegisterCycles,
 }
 
 impl<'v> ListBurr<'v> {
     /// For a block.
-    pub fn new(graph: &Graph, values: &'v Values, nodes: Nodes, terms: Terms) -> ListBurr<'v> {
+    pub fn new(graph: &Graph, values: &'v Values, boosted: Boosted, terms: Terms) -> ListBurr<'v> {
         let limit = if terms.register_cycles { terms.chain_limit } else { 0 };
         let cycles = RegisterCycles::new(graph, limit);
-        ListBurr { nodes, pressure: Pressure::new(graph, values), cycles, terms }
+        ListBurr { boosted, pressure: Pressure::new(graph, values), cycles, terms }
     }
 }
 
@@ -46,25 +46,20 @@ impl Strategy for ListBurr<'_> {
         self.pressure.begin(region);
     }
 
-    fn released(&mut self, _: &Context<'_>, node: Node, _: u64) {
-        self.nodes.release(node);
-    }
-
     fn key(&self, _: &Context<'_>, node: Node) -> [i64; 3] {
         let interferes = -i64::from(self.cycles.interferes(node));
         if !self.terms.register_pressure {
-            return [interferes, -self.nodes.boost(node), 0];
+            return [interferes, -self.boosted.boost(node), 0];
         }
-        let since = self.pressure.live_since(node) as i64 - self.nodes.boost(node);
+        let since = self.pressure.live_since(node) as i64 - self.boosted.boost(node);
         [interferes, since, -self.pressure.delta(node)]
     }
 
-    fn tie(&self, context: &Context<'_>, node: Node) -> u64 {
-        self.nodes.tie(context, node)
+    fn ties(&self) -> Ties {
+        self.terms.ties()
     }
 
     fn placed(&mut self, _: &Context<'_>, node: Node, cycle: u64, changed: &mut Vec<Node>) {
-        self.nodes.placed();
         self.pressure.placed(node, cycle, changed);
         self.cycles.placed(node, changed);
     }

@@ -1,9 +1,9 @@
 //! Latency and registers in balance.
 
-use super::terms::{Nodes, Terms, largest_difference, latencies};
+use super::terms::{Boosted, Terms, largest_difference, latencies};
 use crate::pressure::Pressure;
 use crate::register_cycles::RegisterCycles;
-use crate::strategy::{Candidates, Context, Offer, Reason, Strategy};
+use crate::strategy::{Candidates, Context, Offer, Reason, Strategy, Ties};
 use crate::values::Values;
 use crate::weights::Weights;
 use sassafras_deps::{Graph, Node};
@@ -19,7 +19,7 @@ use sassafras_deps::{Graph, Node};
 #[derive(Clone, Debug)]
 pub struct ListHybrid<'v> {
     terms: Terms,
-    nodes: Nodes,
+    boosted: Boosted,
     pressure: Pressure<'v>,
     cycles: RegisterCycles,
     latencies: Vec<i64>,
@@ -33,12 +33,12 @@ const PARTS: [&str; 2] = ["critical path", "live range"];
 
 impl<'v> ListHybrid<'v> {
     /// For a block.
-    pub fn new(graph: &Graph, values: &'v Values, nodes: Nodes, terms: Terms) -> ListHybrid<'v> {
+    pub fn new(graph: &Graph, values: &'v Values, boosted: Boosted, terms: Terms) -> ListHybrid<'v> {
         let limit = if terms.register_cycles { terms.chain_limit } else { 0 };
         let needed = values.peak(&graph.insts().collect::<Vec<_>>());
         ListHybrid {
             pressure_part: pressure_part(needed, &terms),
-            nodes,
+            boosted,
             pressure: Pressure::new(graph, values),
             cycles: RegisterCycles::new(graph, limit),
             latencies: latencies(graph),
@@ -48,7 +48,7 @@ impl<'v> ListHybrid<'v> {
 
     fn parts(&self, context: &Context<'_>, node: Node) -> [i64; 2] {
         let slack = (context.paths.critical_length() - context.paths.height(node)) as i64;
-        let urgency = self.latencies[node.index()] - slack + self.nodes.boost(node);
+        let urgency = self.latencies[node.index()] - slack + self.boosted.boost(node);
         let whole = Weights::get().hybrid_parts;
         let since = self.pressure.live_since(node) as i64;
         [-urgency.saturating_mul(whole - self.pressure_part), since.saturating_mul(self.pressure_part)]
@@ -79,21 +79,16 @@ impl Strategy for ListHybrid<'_> {
         self.pressure.begin(region);
     }
 
-    fn released(&mut self, _: &Context<'_>, node: Node, _: u64) {
-        self.nodes.release(node);
-    }
-
     fn key(&self, context: &Context<'_>, node: Node) -> [i64; 2] {
         let [urgency, range] = self.parts(context, node);
         [-i64::from(self.cycles.interferes(node)), urgency.saturating_add(range)]
     }
 
-    fn tie(&self, context: &Context<'_>, node: Node) -> u64 {
-        self.nodes.tie(context, node)
+    fn ties(&self) -> Ties {
+        self.terms.ties()
     }
 
     fn placed(&mut self, _: &Context<'_>, node: Node, cycle: u64, changed: &mut Vec<Node>) {
-        self.nodes.placed();
         // Live ranges of candidates are fixed: only readers that waited have another key.
         self.pressure.placed(node, cycle, &mut Vec::new());
         self.cycles.placed(node, changed);

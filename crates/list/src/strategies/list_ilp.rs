@@ -1,9 +1,9 @@
 //! Six weighted terms.
 
-use super::terms::{Nodes, Terms, largest_difference};
+use super::terms::{Boosted, Terms, largest_difference};
 use crate::pressure::Pressure;
 use crate::register_cycles::RegisterCycles;
-use crate::strategy::{Candidates, Context, Offer, Reason, Strategy};
+use crate::strategy::{Candidates, Context, Offer, Reason, Strategy, Ties};
 use crate::values::Values;
 use crate::weights::Weights;
 use sassafras_deps::{Graph, Node};
@@ -31,7 +31,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug)]
 pub struct ListIlp<'v> {
     terms: Terms,
-    nodes: Nodes,
+    boosted: Boosted,
     values: &'v Values,
     pressure: Pressure<'v>,
     cycles: RegisterCycles,
@@ -56,11 +56,11 @@ const CRITICAL: i32 = 1;
 
 impl<'v> ListIlp<'v> {
     /// For a block.
-    pub fn new(graph: &Graph, values: &'v Values, nodes: Nodes, terms: Terms) -> ListIlp<'v> {
+    pub fn new(graph: &Graph, values: &'v Values, boosted: Boosted, terms: Terms) -> ListIlp<'v> {
         let limit = if terms.register_cycles { terms.chain_limit } else { 0 };
         let joins = terms.physical_join && values.all().any(|value| values.is_physical(value));
         ListIlp {
-            nodes,
+            boosted,
             values,
             pressure: Pressure::new(graph, values),
             cycles: RegisterCycles::new(graph, limit),
@@ -82,7 +82,8 @@ impl<'v> ListIlp<'v> {
         let path = -(context.paths.height(node) as i64);
         [
             // The boost is one of the priority as a whole; it is counted with its largest term.
-            term(terms.critical_path, weights.ilp_critical_path, path).saturating_sub(self.nodes.boost(node)),
+            term(terms.critical_path, weights.ilp_critical_path, path)
+                .saturating_sub(self.boosted.boost(node)),
             term(terms.scheduled_height, weights.ilp_scheduled_height, -(self.height[node.index()] as i64)),
             term(
                 terms.register_pressure,
@@ -129,7 +130,6 @@ impl Strategy for ListIlp<'_> {
     }
 
     fn released(&mut self, _: &Context<'_>, node: Node, ready: u64) {
-        self.nodes.release(node);
         self.height[node.index()] = ready;
     }
 
@@ -138,8 +138,8 @@ impl Strategy for ListIlp<'_> {
         [-i64::from(self.cycles.interferes(node)), 0, sum]
     }
 
-    fn tie(&self, context: &Context<'_>, node: Node) -> u64 {
-        self.nodes.tie(context, node)
+    fn ties(&self) -> Ties {
+        self.terms.ties()
     }
 
     fn group(&self, context: &Context<'_>, node: Node) -> i32 {
@@ -163,7 +163,6 @@ impl Strategy for ListIlp<'_> {
     }
 
     fn placed(&mut self, context: &Context<'_>, node: Node, cycle: u64, changed: &mut Vec<Node>) {
-        self.nodes.placed();
         self.pressure.placed(node, cycle, changed);
         self.cycles.placed(node, changed);
         let critical = self.group(context, node) == CRITICAL;

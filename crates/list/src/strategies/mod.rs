@@ -1,7 +1,7 @@
 //! The strategies, a file each.
 //!
 //! `original`, `shuffle` and `critical-path` need the graph alone. The other seven are those of the list-schedulers document; they share
-//! [`Terms`] (their switches) and [`Nodes`], and those that look at registers take the [`Values`](crate::values::Values) of the block. The
+//! [`Terms`] (their switches) and [`Boosted`] (what should start early), and those that look at registers take the [`Values`](crate::values::Values) of the block. The
 //! document gives priorities in the sense of the final order; those that grow from the end turn them round where a doc comment says so.
 
 mod converge;
@@ -26,4 +26,4 @@ pub use list_ilp::ListIlp;
 pub use original::Original;
 pub use shuffle::Shuffle;
 pub use source::Source;
-pub use terms::{Nodes, Terms};
+pub use terms::{Boosted, Terms};

@@ -1,8 +1,8 @@
 //! Source order, unless registers run out.
 
-use super::terms::{Nodes, Terms};
+use super::terms::{Boosted, Terms};
 use crate::pressure::Pressure;
-use crate::strategy::{Candidates, Context, Strategy};
+use crate::strategy::{Candidates, Context, Strategy, Ties};
 use crate::values::Values;
 use crate::weights::Weights;
 use sassafras_deps::{Graph, Node};
@@ -17,14 +17,14 @@ use sassafras_deps::{Graph, Node};
 #[derive(Clone, Debug)]
 pub struct Source<'v> {
     terms: Terms,
-    nodes: Nodes,
+    boosted: Boosted,
     pressure: Pressure<'v>,
 }
 
 impl<'v> Source<'v> {
     /// For a block.
-    pub fn new(graph: &Graph, values: &'v Values, nodes: Nodes, terms: Terms) -> Source<'v> {
-        Source { terms, nodes, pressure: Pressure::new(graph, values) }
+    pub fn new(graph: &Graph, values: &'v Values, boosted: Boosted, terms: Terms) -> Source<'v> {
+        Source { terms, boosted, pressure: Pressure::new(graph, values) }
     }
 }
 
@@ -42,16 +42,12 @@ impl Strategy for Source<'_> {
         self.pressure.begin(region);
     }
 
-    fn released(&mut self, _: &Context<'_>, node: Node, _: u64) {
-        self.nodes.release(node);
-    }
-
     fn key(&self, _: &Context<'_>, node: Node) -> [i64; 1] {
-        [i64::from(node.0) - self.nodes.boost(node)]
+        [i64::from(node.0) - self.boosted.boost(node)]
     }
 
-    fn tie(&self, context: &Context<'_>, node: Node) -> u64 {
-        self.nodes.tie(context, node)
+    fn ties(&self) -> Ties {
+        self.terms.ties()
     }
 
     /// By how much it would raise the registers in use.
@@ -66,7 +62,6 @@ impl Strategy for Source<'_> {
     }
 
     fn placed(&mut self, _: &Context<'_>, node: Node, cycle: u64, changed: &mut Vec<Node>) {
-        self.nodes.placed();
         self.pressure.placed(node, cycle, changed);
     }
 }

@@ -1,6 +1,6 @@
-//! What the seven strategies have in common: their switches, and facts about nodes that keys are made of.
+//! What the seven strategies have in common: their switches, and facts about the graph that keys are made of.
 
-use crate::strategy::{Candidates, Context};
+use crate::strategy::{Candidates, Ties};
 use crate::weights::Weights;
 use fixedbitset::FixedBitSet;
 use sassafras_deps::{EdgeKind, Graph, Node};
@@ -61,46 +61,28 @@ impl Terms {
     pub(super) fn candidates(&self) -> Candidates {
         if self.cycles { Candidates::Fed } else { Candidates::Released }
     }
+
+    /// What decides between equal keys.
+    pub(super) fn ties(&self) -> Ties {
+        if self.sorted { Ties::Source } else { Ties::Release }
+    }
 }
 
-/// Facts about nodes.
+/// Asynchronous tensor copies of a block, which should start early.
 #[derive(Clone, Debug)]
-pub struct Nodes {
-    /// Asynchronous tensor copies, which should start early.
-    boosted: FixedBitSet,
-    /// By node: after how many picks it was released, where that decides between equal keys.
-    released: Vec<u32>,
-    picks: u32,
-    sorted: bool,
-}
+pub struct Boosted(FixedBitSet);
 
-impl Nodes {
-    /// `boosted` are the asynchronous tensor copies.
-    pub fn new(graph: &Graph, terms: &Terms, boosted: impl IntoIterator<Item = Node>) -> Nodes {
+impl Boosted {
+    /// Those nodes.
+    pub fn new(graph: &Graph, nodes: impl IntoIterator<Item = Node>) -> Boosted {
         let mut bits = FixedBitSet::with_capacity(graph.node_count());
-        bits.extend(boosted.into_iter().map(Node::index));
-        let released = if terms.sorted { Vec::new() } else { vec![0; graph.node_count()] };
-        Nodes { boosted: bits, released, picks: 0, sorted: terms.sorted }
+        bits.extend(nodes.into_iter().map(Node::index));
+        Boosted(bits)
     }
 
     /// By how much a node should come earlier in the final order.
     pub(super) fn boost(&self, node: Node) -> i64 {
-        if self.boosted.contains(node.index()) { Weights::get().async_tensor_boost } else { 0 }
-    }
-
-    pub(super) fn release(&mut self, node: Node) {
-        if !self.sorted {
-            self.released[node.index()] = self.picks;
-        }
-    }
-
-    pub(super) fn placed(&mut self) {
-        self.picks += 1;
-    }
-
-    pub(super) fn tie(&self, context: &Context<'_>, node: Node) -> u64 {
-        let released = if self.sorted { 0 } else { self.released[node.index()] };
-        (u64::from(released) << 32) | context.source_order(node)
+        if self.0.contains(node.index()) { Weights::get().async_tensor_boost } else { 0 }
     }
 }
 
