@@ -3,11 +3,8 @@
 //! Cost: a few hundred divisions. Source: `machine/data/multiprocessors.csv`.
 
 use sassafras_machine::Arch;
-use sassafras_machine::multiprocessor::{Launch, Multiprocessor};
+use sassafras_machine::multiprocessor::{Launch, MOST_REGISTERS, Multiprocessor};
 use serde::Serialize;
-
-/// Registers that a thread can have.
-const MOST_REGISTERS: u32 = 255;
 
 /// Warps of a multiprocessor.
 #[derive(Clone, Debug, Serialize)]

@@ -66,3 +66,28 @@ impl LatencyModel for UnitLatency {
         0
     }
 }
+
+/// Another latency for every opcode, whatever it is: for tests in which latencies should differ and need not mean anything.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LatencyByOpcode;
+
+impl LatencyModel for LatencyByOpcode {
+    fn def_class(&self, f: &Function, inst: Inst, _: LaneRef) -> u16 {
+        f.inst(inst).opcode.as_u32() as u16
+    }
+    fn use_class(&self, _: &Function, _: Inst, _: LaneRef) -> u16 {
+        0
+    }
+    fn raw(&self, def: u16, _: u16) -> u16 {
+        1 + def.wrapping_mul(5) % 23
+    }
+    fn war(&self, _: u16, _: u16) -> u16 {
+        0
+    }
+    fn waw(&self, _: u16, _: u16) -> u16 {
+        1
+    }
+    fn order(&self, _: OrderKind) -> u16 {
+        2
+    }
+}

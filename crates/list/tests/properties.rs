@@ -1,39 +1,15 @@
 //! The engine against the naive one, and what every schedule must satisfy.
 
 use proptest::prelude::*;
-use sassafras_deps::latency::UnitLatency;
+use sassafras_deps::latency::{LatencyByOpcode, UnitLatency};
 use sassafras_deps::paths::Paths;
-use sassafras_deps::{BuildOptions, Graph, LatencyModel, Node, OrderKind, build};
-use sassafras_ir::{Function, Inst, LaneRef};
+use sassafras_deps::{BuildOptions, Graph, Node, build};
 use sassafras_list::strategies::{CriticalPath, Original, Shuffle};
 use sassafras_list::{
     Candidates, Context, Demand, Direction, Resources, Strategy, Unit, naive, schedule, time,
 };
 use sassafras_testkit::random::{Shape, function};
 use sassafras_testkit::rng::Rng;
-
-struct ByOpcode;
-
-impl LatencyModel for ByOpcode {
-    fn def_class(&self, f: &Function, inst: Inst, _: LaneRef) -> u16 {
-        f.inst(inst).opcode.as_u32() as u16
-    }
-    fn use_class(&self, _: &Function, _: Inst, _: LaneRef) -> u16 {
-        0
-    }
-    fn raw(&self, def: u16, _: u16) -> u16 {
-        1 + def * 5 % 23
-    }
-    fn war(&self, _: u16, _: u16) -> u16 {
-        0
-    }
-    fn waw(&self, _: u16, _: u16) -> u16 {
-        1
-    }
-    fn order(&self, _: OrderKind) -> u16 {
-        2
-    }
-}
 
 struct Case {
     graph: Graph,
@@ -50,7 +26,7 @@ fn case(seed: u64, insts: usize) -> Case {
     let insts = f.block_insts(f.blocks().next().expect("one block")).to_vec();
     let options = BuildOptions { carried: rng.chance(30) };
     let graph = if rng.chance(80) {
-        build(&f, &insts, &ByOpcode, options)
+        build(&f, &insts, &LatencyByOpcode, options)
     } else {
         build(&f, &insts, &UnitLatency, options)
     };

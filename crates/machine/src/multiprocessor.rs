@@ -52,12 +52,21 @@ pub struct Launch {
 /// Threads of a block where nobody says: what most kernels use.
 const USUAL_THREADS: u32 = 256;
 const WARP: u32 = 32;
+/// Registers of a thread that an instruction can name.
+pub const MOST_REGISTERS: u32 = 255;
 
 impl Multiprocessor {
     /// The one of an architecture.
     pub fn of(arch: Arch) -> &'static Multiprocessor {
         let known = TABLE.iter().find(|row| arch.number().is_some_and(|sm| row.value.archs.contains(&sm)));
         &known.unwrap_or_else(|| TABLE.last().expect("rows")).value.sm
+    }
+
+    /// The most registers of a thread with which so many blocks of so many threads fit, as far as registers go.
+    pub fn registers_for(&self, threads: u32, blocks: u32) -> u32 {
+        let warps = threads.div_ceil(WARP).saturating_mul(blocks).max(1);
+        let per_warp = (self.registers / warps / self.register_unit).max(1) * self.register_unit;
+        (per_warp / WARP).min(MOST_REGISTERS)
     }
 
     /// Warps of a kernel that each scheduler has at once: what registers, shared memory and the block size allow.

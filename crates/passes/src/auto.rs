@@ -10,18 +10,16 @@
 //! estimated and real registers of an order move in the same direction as often as not, and only orders of functions below this limit
 //! save registers in sum.
 
-use crate::choice::{Choice, List};
+use crate::choice::List;
 use crate::list_schedule::{Made, Options};
 use sassafras_machine::Arch;
-use sassafras_machine::multiprocessor::{Launch, Multiprocessor};
+use sassafras_machine::multiprocessor::{Launch, MOST_REGISTERS, Multiprocessor};
 
 /// What is tried besides the order that came.
 pub const TRIED: [List; 7] = List::ALL;
 
 /// Warps per scheduler beyond which more hide no more latency.
 const ENOUGH_WARPS: u32 = 8;
-/// Threads of a block where nothing is said.
-const THREADS: u32 = 128;
 
 /// The place of the order to take among those of each block.
 pub(crate) fn choose(arch: Arch, made: &[Vec<Made>], options: &Options) -> Vec<usize> {
@@ -50,17 +48,9 @@ fn registers(made: &Made) -> u32 {
 /// The most registers per thread with which there are enough warps.
 fn roomy(arch: Arch) -> u32 {
     let sm = Multiprocessor::of(arch);
-    let warps = |registers| {
-        let launch = Launch { registers: Some(registers), threads: Some(THREADS), shared: 0, blocks: None };
-        sm.resident_warps(&launch)
-    };
-    let most = (1..=255).rev().find(|&registers| warps(registers) >= ENOUGH_WARPS);
+    let warps = |registers| sm.resident_warps(&Launch { registers: Some(registers), ..Launch::default() });
+    let most = (1..=MOST_REGISTERS).rev().find(|&registers| warps(registers) >= ENOUGH_WARPS);
     most.unwrap_or(u32::MAX)
-}
-
-/// Whether an order is the one that came.
-pub(crate) fn is_original(made: &Made) -> bool {
-    made.choice == Choice::Original
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use crate::resources::UnitTable;
 use crate::values::values;
 use crate::wmma;
 use sassafras_deps::cyclic::critical_recurrence;
+use sassafras_deps::models::Latencies;
 use sassafras_deps::paths::Paths;
-use sassafras_deps::{BuildOptions, Graph, LatencyModel, Node, build};
+use sassafras_deps::{BuildOptions, Graph, Node, build};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::liveness::Liveness;
 use sassafras_ir::{Block, Function, Inst};
@@ -31,17 +32,17 @@ pub(crate) struct Prepared {
 }
 
 /// What all blocks of a function share.
-pub(crate) struct Shared<'f, M> {
+pub(crate) struct Shared<'f> {
     pub f: &'f Function,
     pub cfg: &'f Cfg,
     pub liveness: &'f Liveness,
-    pub model: &'f M,
+    pub model: &'f Latencies,
     pub units: &'f UnitTable,
 }
 
 impl Prepared {
     /// Near-linear in the size of the block.
-    pub fn new<M: LatencyModel>(shared: &Shared<'_, M>, block: Block, options: &Options) -> Prepared {
+    pub fn new(shared: &Shared<'_>, block: Block, options: &Options) -> Prepared {
         let f = shared.f;
         let insts = f.block_insts(block).to_vec();
         // What a loop carries matters to those who look at registers or at the path around it.

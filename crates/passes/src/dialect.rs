@@ -11,9 +11,6 @@ pub enum Dialect {
     Ptx,
 }
 
-/// Asynchronous copies of tensors: long under way, and nothing has to wait where they start.
-const ASYNC_TENSOR: [&str; 2] = ["UTMALDG", "cp.async.bulk.tensor"];
-
 impl Dialect {
     /// The machine instruction to ask tables for.
     pub fn machine_name(self, opcode: &str) -> Option<&str> {
@@ -23,8 +20,11 @@ impl Dialect {
         }
     }
 
-    /// Whether an opcode is an asynchronous copy of a tensor.
+    /// Whether an opcode is an asynchronous copy of a tensor: long under way, and nothing has to wait where it starts.
     pub fn is_async_tensor(self, opcode: &str) -> bool {
-        ASYNC_TENSOR.iter().any(|name| opcode.starts_with(name))
+        opcode.starts_with(match self {
+            Dialect::Sass => "UTMALDG",
+            Dialect::Ptx => "cp.async.bulk.tensor",
+        })
     }
 }

@@ -14,8 +14,7 @@ use crate::choice::{Choice, run};
 use crate::dialect::Dialect;
 use crate::resources::UnitTable;
 use rayon::prelude::*;
-use sassafras_deps::LatencyModel;
-use sassafras_deps::models::{Documented, Measured};
+use sassafras_deps::models::{Latencies, LatencySource};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::liveness::{self, Liveness};
 use sassafras_ir::text::print_inst;
@@ -27,16 +26,6 @@ use sassafras_verify::reorder::{self, Illegal};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use thiserror::Error;
-
-/// Which of the two latency tables counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LatencySource {
-    /// Cycles that hardware needs.
-    Measured,
-    /// Scheduling costs of the documents.
-    Documented,
-}
 
 /// How to schedule.
 #[derive(Clone, Copy, Debug)]
@@ -213,33 +202,20 @@ pub fn schedule_module(
 /// When the architecture is not known or the function is too large.
 pub fn order_blocks(f: &Function, options: &Options) -> Result<Vec<Schedule>, ScheduleError> {
     let arch = arch_of(f)?;
-    let (dialect, unknown) = (options.dialect, options.unknown_latency);
-    match options.latency {
-        LatencySource::Measured => {
-            let model = Measured::with_names(f, arch, unknown, |opcode| dialect.machine_name(opcode));
-            order_with(f, arch, options, &model)
-        }
-        LatencySource::Documented => {
-            let model = Documented::with_names(f, arch, unknown, |opcode| dialect.machine_name(opcode));
-            order_with(f, arch, options, &model)
-        }
-    }
-}
-
-fn order_with(
-    f: &Function,
-    arch: Arch,
-    options: &Options,
-    model: &impl LatencyModel,
-) -> Result<Vec<Schedule>, ScheduleError> {
+    let model = latencies(f, arch, options);
     let units = UnitTable::new(f, arch, options.latency, options.dialect);
     let (cfg, liveness) = flow(f)?;
-    let shared = Shared { f, cfg: &cfg, liveness: &liveness, model, units: &units };
+    let shared = Shared { f, cfg: &cfg, liveness: &liveness, model: &model, units: &units };
     let one = |block| {
         let prepared = Prepared::new(&shared, block, options);
         run(&prepared, options.strategy, options.direction, &options.terms)
     };
     Ok(f.blocks().map(one).collect())
+}
+
+fn latencies(f: &Function, arch: Arch, options: &Options) -> Latencies {
+    let unknown = options.unknown_latency;
+    Latencies::new(options.latency, f, arch, unknown, |opcode| options.dialect.machine_name(opcode))
 }
 
 fn arch_of(f: &Function) -> Result<Arch, ScheduleError> {
@@ -257,28 +233,10 @@ fn flow(f: &Function) -> Result<(Cfg, Liveness), ScheduleError> {
 /// Schedules one function.
 pub fn schedule_function(f: &mut Function, options: &Options) -> Result<FunctionReport, ScheduleError> {
     let arch = arch_of(f)?;
-    let (dialect, unknown) = (options.dialect, options.unknown_latency);
-    match options.latency {
-        LatencySource::Measured => {
-            let model = Measured::with_names(f, arch, unknown, |opcode| dialect.machine_name(opcode));
-            schedule_with(f, arch, options, &model)
-        }
-        LatencySource::Documented => {
-            let model = Documented::with_names(f, arch, unknown, |opcode| dialect.machine_name(opcode));
-            schedule_with(f, arch, options, &model)
-        }
-    }
-}
-
-fn schedule_with(
-    f: &mut Function,
-    arch: Arch,
-    options: &Options,
-    model: &impl LatencyModel,
-) -> Result<FunctionReport, ScheduleError> {
+    let model = latencies(f, arch, options);
     let units = UnitTable::new(f, arch, options.latency, options.dialect);
     let (cfg, liveness) = flow(f)?;
-    let shared = Shared { f: &*f, cfg: &cfg, liveness: &liveness, model, units: &units };
+    let shared = Shared { f: &*f, cfg: &cfg, liveness: &liveness, model: &model, units: &units };
     let prepared: Vec<Prepared> = f.blocks().map(|block| Prepared::new(&shared, block, options)).collect();
     let mut made: Vec<Vec<Made>> = Vec::with_capacity(prepared.len());
     for block in &prepared {
@@ -344,7 +302,9 @@ fn settle(
     let new = orders.swap_remove(taken);
     let kept = match options.strategy {
         Choice::Original => Some("asked to keep the order"),
-        Choice::Auto if auto::is_original(&new) => Some("no order found that is better by the estimate"),
+        Choice::Auto if new.choice == Choice::Original => {
+            Some("no order found that is better by the estimate")
+        }
         Choice::CriticalPath if new.figures.cycles >= before.cycles => {
             Some("no order found that is faster by the model")
         }

@@ -1,7 +1,7 @@
 //! Units and occupancies of a block's instructions, from the machine tables.
 
 use crate::dialect::Dialect;
-use crate::list_schedule::LatencySource;
+use sassafras_deps::models::LatencySource;
 use sassafras_ir::{Function, Inst};
 use sassafras_list::{Demand, Resources, Unit as ListUnit};
 use sassafras_machine::{

@@ -1,10 +1,10 @@
 //! The seven list strategies: the same picks as an engine that computes everything anew, on random blocks.
 
+use sassafras_deps::latency::LatencyByOpcode;
 use sassafras_deps::paths::Paths;
-use sassafras_deps::{BuildOptions, Graph, LatencyModel, Node, OrderKind, build};
+use sassafras_deps::{BuildOptions, Graph, Node, build};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::liveness::Liveness;
-use sassafras_ir::{Function, Inst, LaneRef};
 use sassafras_list::pressure::Pressure;
 use sassafras_list::strategies::{
     Boosted, Converge, IlpMax, IlpMin, ListBurr, ListHybrid, ListIlp, Source, Terms,
@@ -16,29 +16,6 @@ use sassafras_testkit::rng::Rng;
 
 /// Random blocks per strategy.
 const BLOCKS: u64 = 10_000;
-
-struct ByOpcode;
-
-impl LatencyModel for ByOpcode {
-    fn def_class(&self, f: &Function, inst: Inst, _: LaneRef) -> u16 {
-        f.inst(inst).opcode.as_u32() as u16
-    }
-    fn use_class(&self, _: &Function, _: Inst, _: LaneRef) -> u16 {
-        0
-    }
-    fn raw(&self, def: u16, _: u16) -> u16 {
-        1 + def * 5 % 23
-    }
-    fn war(&self, _: u16, _: u16) -> u16 {
-        1
-    }
-    fn waw(&self, _: u16, _: u16) -> u16 {
-        1
-    }
-    fn order(&self, _: OrderKind) -> u16 {
-        2
-    }
-}
 
 struct Case {
     graph: Graph,
@@ -57,7 +34,7 @@ impl Case {
         let f = function(&mut rng, &shape);
         let block = f.blocks().next().expect("one block");
         let insts = f.block_insts(block).to_vec();
-        let graph = build(&f, &insts, &ByOpcode, BuildOptions { carried: rng.chance(40) });
+        let graph = build(&f, &insts, &LatencyByOpcode, BuildOptions { carried: rng.chance(40) });
         let cfg = Cfg::new(&f);
         let liveness = Liveness::new(&f, &cfg).expect("small");
         // Straight-line code has nothing that is wanted behind it: say that some of it is.

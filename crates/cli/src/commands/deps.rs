@@ -9,13 +9,13 @@ use crate::output;
 use anyhow::{Context, Result, bail};
 use sassafras_deps::cyclic::critical_recurrence;
 use sassafras_deps::export::{self, GraphView};
-use sassafras_deps::models::{Documented, Measured};
+use sassafras_deps::models::Latencies;
 use sassafras_deps::paths::Paths;
 use sassafras_deps::reach::reduced_edges;
-use sassafras_deps::{BuildOptions, EdgeKind, Graph, Node, build};
+use sassafras_deps::{BuildOptions, EdgeKind, Node, build};
+use sassafras_ir::Function;
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::text::print_inst;
-use sassafras_ir::{Block, Function};
 use sassafras_machine::Arch;
 use sassafras_passes::Dialect;
 use serde::Serialize;
@@ -101,7 +101,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for f in &functions {
         let arch = Arch::parse_or_universal(&f.arch)
             .map_err(|error| Failure::Wrong(format!("{}: function `{}`: {error}", name, f.name)))?;
-        let latencies = Latencies::new(f, dialect, arch, arguments.latency, unknown);
+        let source = arguments.latency.into();
+        let latencies = Latencies::new(source, f, arch, unknown, |opcode| dialect.machine_name(opcode));
         let cfg = Cfg::new(f);
         for block in f.blocks() {
             if !arguments.blocks.is_empty() && !arguments.blocks.iter().any(|b| b == f.block_name(block)) {
@@ -109,7 +110,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             }
             found.insert(f.block_name(block));
             let carried = !arguments.acyclic && cfg.succs(block).contains(&block);
-            let graph = latencies.graph(f, block, carried);
+            let graph = build(f, f.block_insts(block), &latencies, BuildOptions { carried });
             let label = |n: Node| print_inst(f, f.block_insts(block)[n.index()]);
             if arguments.dot {
                 let name = format!("{} {}", f.name, f.block_name(block));
@@ -197,42 +198,4 @@ fn load(path: &Path, selection: &Selection) -> Result<(String, Dialect, Vec<Func
     })?;
     let functions = lifted.into_iter().flatten().collect();
     Ok((input.name, Dialect::Sass, functions))
-}
-
-/// The model that was chosen, made once per function: it looks every opcode up.
-enum Latencies {
-    Measured(Measured),
-    Documented(Documented),
-}
-
-impl Latencies {
-    fn new(
-        f: &Function,
-        dialect: Dialect,
-        arch: Arch,
-        source: LatencyArgument,
-        unknown: Option<u16>,
-    ) -> Latencies {
-        match source {
-            LatencyArgument::Measured => {
-                Latencies::Measured(Measured::with_names(f, arch, unknown, |opcode| {
-                    dialect.machine_name(opcode)
-                }))
-            }
-            LatencyArgument::Documented => {
-                Latencies::Documented(Documented::with_names(f, arch, unknown, |opcode| {
-                    dialect.machine_name(opcode)
-                }))
-            }
-        }
-    }
-
-    fn graph(&self, f: &Function, block: Block, carried: bool) -> Graph {
-        let insts = f.block_insts(block);
-        let options = BuildOptions { carried };
-        match self {
-            Latencies::Measured(model) => build(f, insts, model, options),
-            Latencies::Documented(model) => build(f, insts, model, options),
-        }
-    }
 }

@@ -5,14 +5,16 @@
 //! | [`Documented`] | scheduling cost | the latency-model document's class table |
 //! | [`Measured`] | cycles | measured distances; typical ranges where a scoreboard guards the result |
 //!
-//! What no table speaks of costs what `data/edge_costs.csv` says, each row with its source.
+//! [`Latencies`] is whichever of them the user chose. What no table speaks of costs what `data/edge_costs.csv` says, each row with its source.
 
 mod costs;
 mod documented;
+mod latencies;
 mod measured;
 
 pub use costs::{CostError, EdgeCosts};
 pub use documented::Documented;
+pub use latencies::{Latencies, LatencySource};
 pub use measured::Measured;
 
 use sassafras_ir::Function;
