@@ -189,7 +189,9 @@ impl Ptx {
 
     /// Every name and architecture asked for has to be there.
     pub fn check(&self, selection: &Selection) -> Result<()> {
-        let arch = self.module.target().unwrap_or_default();
+        let Some(arch) = self.module.target() else {
+            bail!("{}: no `.target` directive: nothing says which architecture the code is for", self.name);
+        };
         let functions = self.module.functions().iter().filter(|function| function.has_body());
         selection.check(&self.name, functions.map(|f| (self.module.text(f.name()), arch)))
     }

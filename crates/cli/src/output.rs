@@ -17,6 +17,26 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     replace(path, bytes, Durable::Yes).with_context(|| path.display().to_string())
 }
 
+/// The same for a new version of another file: if that is one to run, so is this.
+pub fn write_file_like(path: &Path, bytes: &[u8], like: Option<&Path>) -> Result<()> {
+    if path == Path::new("-") || !like.is_some_and(is_run) {
+        return write_file(path, bytes);
+    }
+    replace_as(path, bytes, Durable::Yes, PROGRAM).with_context(|| path.display().to_string())
+}
+
+fn is_run(path: &Path) -> bool {
+    #[cfg(unix)]
+    return std::fs::metadata(path)
+        .is_ok_and(|metadata| std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0);
+    #[cfg(not(unix))]
+    return path.extension().is_some_and(|extension| extension == "exe");
+}
+
+/// What new files and new programs may be used for, before the user's mask.
+const FILE: u32 = 0o666;
+const PROGRAM: u32 = 0o777;
+
 /// Whether a file outlives the machine, too: that takes time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Durable {
@@ -28,6 +48,10 @@ pub enum Durable {
 
 /// Writes a file as [`write_file`] does, `-` being a name as any other.
 pub fn replace(path: &Path, bytes: &[u8], durable: Durable) -> std::io::Result<()> {
+    replace_as(path, bytes, durable, FILE)
+}
+
+fn replace_as(path: &Path, bytes: &[u8], durable: Durable, mode: u32) -> std::io::Result<()> {
     let old = match std::fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => return std::fs::write(path, bytes),
         Ok(metadata) => Some(metadata),
@@ -44,7 +68,9 @@ pub fn replace(path: &Path, bytes: &[u8], durable: Durable) -> std::io::Result<(
     let mut builder = tempfile::Builder::new();
     // A temporary file is private; a result is as any other new file of the user's.
     #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+    #[cfg(not(unix))]
+    let _ = mode;
     let mut file = builder.tempfile_in(folder)?;
     file.write_all(bytes)?;
     if let Some(old) = old {

@@ -51,3 +51,17 @@ fn a_profile_on_standard_output_is_the_profile_alone() {
     let piped = sassafras(&arguments, Path::new("-"));
     assert_eq!(piped.stdout, std::fs::read(&file).expect("written"));
 }
+
+#[test]
+fn what_is_made_of_a_program_is_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cubin = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/binary.in/good.cubin");
+    for (mode, runs) in [(0o644, false), (0o755, true)] {
+        let (old, new) = (folder.path().join(format!("old{mode}")), folder.path().join(format!("new{mode}")));
+        std::fs::copy(&cubin, &old).expect("copied");
+        std::fs::set_permissions(&old, PermissionsExt::from_mode(mode)).expect("set");
+        assert!(sassafras(&["schedule", old.to_str().expect("a name"), "-o"], &new).status.success());
+        let made = std::fs::metadata(&new).expect("there").permissions().mode();
+        assert_eq!(made & 0o100 != 0, runs, "{made:o} of {mode:o}");
+    }
+}

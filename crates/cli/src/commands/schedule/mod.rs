@@ -44,7 +44,7 @@ pub struct Arguments {
     output: Option<PathBuf>,
     #[command(flatten)]
     job: JobArguments,
-    /// From which end the schedule grows
+    /// From which end the schedule grows, for `critical-path`; the others have ends of their own
     #[arg(long, value_enum, default_value = "top-down")]
     direction: DirectionArgument,
     /// Which latency table counts
@@ -62,7 +62,7 @@ pub struct Arguments {
     /// were kept
     #[arg(long, value_name = "FILE")]
     orders_out: Option<PathBuf>,
-    /// Registers that PTX may use per thread [default: what its directives say, or 255]
+    /// Registers that a thread of PTX or the text IR may use [default: what the directives of PTX say, or 255]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=255))]
     registers: Option<u32>,
     /// Print every pick with its reason
@@ -159,6 +159,9 @@ fn text(arguments: &Arguments, options: &Options, mut input: Text) -> Result<()>
     refuse_binary_options(arguments, &input.name)?;
     input.check(&arguments.selection)?;
     let selection = &arguments.selection;
+    let mut options = *options;
+    options.terms.budget = arguments.registers.map_or(options.terms.budget, i64::from);
+    let options = &options;
     // All results first: of several errors the one reported is the first in the file, not the first in time.
     let results: Vec<_> = (input.module.functions.par_iter_mut())
         .filter(|f| selection.takes_name(&f.name) && selection.takes_arch(&f.arch))
@@ -187,18 +190,33 @@ fn text(arguments: &Arguments, options: &Options, mut input: Text) -> Result<()>
 
 /// Options that mean nothing where there is no machine code.
 fn refuse_binary_options(arguments: &Arguments, name: &str) -> Result<()> {
-    if let Some(strategy) = arguments.job.strategy.filter(|strategy| strategy.is_for_binaries()) {
+    let job = &arguments.job;
+    if let Some(strategy) = job.strategy.filter(|strategy| strategy.is_for_binaries()) {
         bail!("{name}: `--strategy {}` is for binaries", strategy.name());
     }
-    if arguments.orders_out.is_some() {
-        bail!("{name}: `--orders-out` is for binaries");
+    let given = [
+        ("--orders-out", arguments.orders_out.is_some()),
+        ("--only-block", !arguments.only_blocks.is_empty()),
+        ("--cutoff", arguments.cutoff.is_some()),
+        ("--control", job.control.is_some()),
+        ("--launch", job.launch.is_some()),
+        ("--orders", job.orders.is_some()),
+        ("--keep-capsules", job.keep_capsules),
+        ("--keep-registers", job.keep_registers),
+        ("--effort", job.effort.is_some()),
+    ];
+    match given.into_iter().find(|(_, given)| *given) {
+        Some((option, _)) => bail!("{name}: `{option}` is for binaries"),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobSet) -> Result<()> {
     if arguments.trace {
         bail!("{}: `--trace` is for PTX and the text IR", input.name);
+    }
+    if arguments.registers.is_some() {
+        bail!("{}: `--registers` is for PTX and the text IR", input.name);
     }
     let bisection = Bisection::new(arguments.only_blocks.clone(), arguments.cutoff);
     let mut job = arguments.job.job(&input.name, options, knobs, bisection)?;
@@ -217,7 +235,7 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
         orders.check(&done.outcomes).map_err(|error| anyhow::anyhow!("{}: {error}", input.name))?;
     }
     if let Some(path) = &arguments.output {
-        output::write_file(path, &done.bytes)?;
+        output::write_file_like(path, &done.bytes, arguments.input.as_deref())?;
     }
     if let Some(path) = &arguments.orders_out {
         let text: String = done.outcomes.iter().map(|outcome| outcome.orders.as_str()).collect();
