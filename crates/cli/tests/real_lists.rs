@@ -23,7 +23,7 @@ fn scheduled(strategy: &str, knobs: &[&str]) -> (u64, u64) {
         let old = cubin(name);
         let mut command = Command::new(SASSAFRAS);
         command.args(["schedule", "--json", "--strategy", strategy, "-o"]).arg(&new).arg(&old);
-        knobs.iter().for_each(|knob| drop(command.args(["--knob", knob])));
+        command.args(knobs.iter().flat_map(|knob| ["--knob", knob]));
         let report: serde_json::Value = serde_json::from_str(&succeed(&mut command)).expect("JSON");
         for kernel in report["kernels"].as_array().expect("kernels") {
             assert!(kernel["kept"].is_null(), "{name}: {kernel}");
