@@ -1,0 +1,9 @@
+//! Tile programs in their three forms, and the ways between text and data. Nothing here schedules.
+//!
+//! * [`cuda`]: CUDA Tile IR as `tileirdisasm` prints it;
+//! * [`program`]: a loop as a scheduling problem: operations, values, orders, resources, attributes;
+//! * [`scheduled`]: a loop after scheduling: agents, pipes, mutexes, buffers, barriers.
+
+pub mod cuda;
+pub mod program;
+pub mod scheduled;

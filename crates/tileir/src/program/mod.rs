@@ -1,0 +1,1 @@
+//! Loops as scheduling problems.
