@@ -5,5 +5,6 @@
 //! * [`scheduled`]: a loop after scheduling: agents, pipes, mutexes, buffers, barriers.
 
 pub mod cuda;
+mod lex;
 pub mod program;
 pub mod scheduled;
