@@ -38,6 +38,7 @@ mod memory;
 pub mod mined;
 mod mnemonic;
 pub mod multiprocessor;
+pub mod tile;
 mod names;
 mod opcode;
 mod operand_time;
