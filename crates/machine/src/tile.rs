@@ -179,8 +179,7 @@ fn load() -> Result<Tables, TableError> {
             return Err(row.error("the alignment is no power of two"));
         }
     }
-    let thresholds: Vec<Row<Threshold>> =
-        rows("tile/options.csv", include_str!("../data/tile/options.csv"))?;
+    let thresholds: Vec<Row<Threshold>> = rows("tile/options.csv", include_str!("../data/tile/options.csv"))?;
     unique(&thresholds, |t| t.name.clone())?;
     let documented: Vec<Row<Footprint>> =
         rows("tile/documented.csv", include_str!("../data/tile/documented.csv"))?;

@@ -272,12 +272,7 @@ impl Program {
 
     fn check_ops(&self) -> Result<(), ProgramError> {
         let defined = self.definitions();
-        // What defines a whole: its last part.
-        let mut last_part: Vec<Option<Op>> = vec![None; self.values.len()];
-        for (v, _) in self.values.iter() {
-            let origin = self.origin(v).index();
-            last_part[origin] = last_part[origin].max(defined[v]);
-        }
+        let writers = self.writers();
         for (op, data) in self.ops.iter() {
             let name = || data.name.clone();
             if data.latency > MAX_LATENCY {
@@ -306,7 +301,7 @@ impl Program {
                 if o.distance > MAX_DISTANCE {
                     return Err(self.too_large(op, "a distance of", o.distance.into(), MAX_DISTANCE.into()));
                 }
-                let by = last_part[self.origin(o.value).index()];
+                let by = writers[o.value.index()].last().copied();
                 match by {
                     Some(by) if o.distance == 0 && by >= op => {
                         return Err(ProgramError::ReadBeforeDefined {
@@ -392,20 +387,43 @@ impl Program {
         found
     }
 
-    /// For each value the operations that must have run before it can be read: whatever defines a part of its origin,
-    /// for storage is handed over as a whole.
+    /// For each value the operations that must have run before it can be read: whatever defines a part of its origin, or
+    /// of another origin that one of them defines a part of too. Storage is handed over as a whole, and what one
+    /// operation produces is handed over together.
     pub fn writers(&self) -> Vec<Vec<Op>> {
-        let defined = self.definitions();
-        let mut of_origin: Vec<Vec<Op>> = vec![Vec::new(); self.values.len()];
-        for (v, _) in self.values.iter() {
-            of_origin[self.origin(v).index()].extend(defined[v]);
+        let handed = self.handed_over_with();
+        let mut of: Vec<Vec<Op>> = vec![Vec::new(); self.values.len()];
+        for (op, data) in self.ops.iter() {
+            for v in &data.results {
+                of[handed[v.index()]].push(op);
+            }
         }
-        // An operation with two parts of one whole as results writes the whole once.
-        of_origin.iter_mut().for_each(|w| {
-            w.sort_unstable();
-            w.dedup();
-        });
-        self.values.keys().map(|v| of_origin[self.origin(v).index()].clone()).collect()
+        // An operation with two results of one group writes it once.
+        of.iter_mut().for_each(|w| w.dedup());
+        self.values.keys().map(|v| of[handed[v.index()]].clone()).collect()
+    }
+
+    /// For each value the least value that it is handed over together with.
+    fn handed_over_with(&self) -> Vec<usize> {
+        let mut least: Vec<usize> = (0..self.values.len()).collect();
+        fn find(least: &mut [usize], mut at: usize) -> usize {
+            while least[at] != at {
+                least[at] = least[least[at]];
+                at = least[at];
+            }
+            at
+        }
+        let mut join = |a: usize, b: usize| {
+            let (a, b) = (find(&mut least, a), find(&mut least, b));
+            least[a.max(b)] = a.min(b);
+        };
+        for v in self.values.keys() {
+            join(v.index(), self.origin(v).index());
+        }
+        for results in self.ops.values().map(|o| &o.results) {
+            results.windows(2).for_each(|pair| join(pair[0].index(), pair[1].index()));
+        }
+        (0..self.values.len()).map(|v| find(&mut least, v)).collect()
     }
 }
 
