@@ -105,6 +105,22 @@ pub struct Footprint {
     pub source: String,
 }
 
+/// A rate or a latency of hardware.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// The least architecture that this is for.
+    pub from: u32,
+    /// What it is of.
+    pub name: String,
+    /// The number.
+    pub value: f64,
+    /// Its unit.
+    pub unit: String,
+    /// Where it is from.
+    pub source: String,
+}
+
 fn yes_or_no<'de, D: serde::Deserializer<'de>>(d: D) -> Result<bool, D::Error> {
     match String::deserialize(d)?.as_str() {
         "yes" => Ok(true),
@@ -148,7 +164,13 @@ pub fn documented(kind: &str) -> impl Iterator<Item = &'static Footprint> {
     TABLES.documented.iter().filter(move |f| f.kind == kind)
 }
 
+/// A figure of an architecture's hardware by its name; nothing where no row is for it.
+pub fn hardware(arch: u32, name: &str) -> Option<&'static Figure> {
+    TABLES.hardware.iter().rev().find(|f| f.name == name && f.from <= arch)
+}
+
 struct Tables {
+    hardware: Vec<Figure>,
     slots: Vec<Slot>,
     pools: Vec<Pool>,
     budgets: Vec<Budget>,
@@ -192,10 +214,26 @@ fn load() -> Result<Tables, TableError> {
             return Err(row.error("a slot is held for no cycles"));
         }
     }
+    let hardware: Vec<Row<Figure>> = rows("tile/hardware.csv", include_str!("../data/tile/hardware.csv"))?;
+    unique(&hardware, |f| format!("{} {}", f.from, f.name))?;
+    for row in &hardware {
+        if !row.value.value.is_finite() || row.value.value < 0.0 {
+            return Err(row.error("a figure is a number that is not negative"));
+        }
+        if row.value.source.is_empty() {
+            return Err(row.error("a figure has a source"));
+        }
+    }
+    for pair in hardware.windows(2) {
+        if pair[0].value.from > pair[1].value.from {
+            return Err(pair[1].error("architectures do not ascend"));
+        }
+    }
     fn values<T>(rows: Vec<Row<T>>) -> Vec<T> {
         rows.into_iter().map(|r| r.value).collect()
     }
     Ok(Tables {
+        hardware: values(hardware),
         slots: values(slots),
         pools: values(pools),
         budgets: values(budgets),
@@ -220,5 +258,9 @@ mod tests {
         let load: Vec<_> = documented("tma_load").map(|f| (f.slot.as_str(), f.cycles)).collect();
         assert_eq!(load, [("tma", 8), ("tp_smem_wr", 8)]);
         assert_eq!(slot("tp_smem_wr").map(|s| s.id), Some(16));
+        let rate = |arch, name| hardware(arch, name).map(|f| f.value);
+        assert_eq!(rate(80, "fma_rate"), Some(64.0));
+        assert_eq!(rate(103, "fma_rate"), Some(121.0));
+        assert_eq!((rate(90, "tensor_read_rate"), rate(75, "fma_rate")), (None, None));
     }
 }
