@@ -7,6 +7,7 @@
 mod container;
 mod control;
 mod cubin;
+mod cuda_tile;
 mod dep_graph;
 mod knobs;
 mod ptx;
@@ -18,6 +19,7 @@ mod text_ir;
 pub use container::container;
 pub use control::control;
 pub use cubin::cubin;
+pub use cuda_tile::cuda_tile;
 pub use dep_graph::dep_graph;
 pub use knobs::knobs;
 pub use ptx::ptx;
@@ -35,7 +37,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     Target { name: "text_ir", run: text_ir },
     Target { name: "knobs", run: knobs },
     Target { name: "hwprofile", run: hwprofile },
@@ -46,6 +48,7 @@ pub const TARGETS: [Target; 10] = [
     Target { name: "sass_decode", run: sass_decode },
     Target { name: "ptx", run: ptx },
     Target { name: "ptx_pair", run: ptx_pair },
+    Target { name: "cuda_tile", run: cuda_tile },
 ];
 
 /// Hardware profiles: what decodes has exactly one encoding and prints.

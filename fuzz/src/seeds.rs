@@ -30,6 +30,7 @@ pub fn seeds(target: &str) -> io::Result<Vec<Vec<u8>>> {
             all.extend((0..24).map(|seed| random_text(seed, 1, 20)));
         }
         "ptx" | "ptx_pair" => all.extend(file_tests(here, "ptx", ".ptx")?),
+        "cuda_tile" => all.extend(files(&here.join("../crates/tileir/tests/cuda"), ".tileir")?),
         "hwprofile" => all.extend(profiles()),
         "control" => all.extend(instructions()),
         "cubin" => all.push(build::cubin()),

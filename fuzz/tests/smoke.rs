@@ -71,6 +71,11 @@ fn ptx_pair() {
     smoke("ptx_pair");
 }
 
+#[test]
+fn cuda_tile() {
+    smoke("cuda_tile");
+}
+
 /// A seed with a few edits, or noise.
 fn input(u: &mut Unstructured<'_>, seeds: &[Vec<u8>]) -> Result<Vec<u8>> {
     if u.ratio(1, 8)? {

@@ -200,7 +200,9 @@ mod tests {
     fn the_committed_pins_load() {
         let pins = Pins::parse(include_str!("../tools.toml")).expect("valid pins");
         assert!(
-            ["cuda12", "cuda13", "triton34", "bitsandbytes"].iter().all(|&t| pins.python.contains_key(t))
+            ["cuda12", "cuda13", "cudatile", "triton34", "bitsandbytes"]
+                .iter()
+                .all(|&t| pins.python.contains_key(t))
         );
         assert!(pins.cargo.contains_key("cargo-deny"));
     }

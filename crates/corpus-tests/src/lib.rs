@@ -1,9 +1,11 @@
 //! The corpus of real code, as `cargo xtask corpus` builds it: kernels of our own compiled for every architecture, and
 //! public libraries. The tests of this crate prove readers, writers and checkers on it.
 //!
-//! [`cubins`] gives every cubin, those inside the libraries too; [`ptx::modules`] gives every module of PTX.
+//! [`cubins`] gives every cubin, those inside the libraries too; [`ptx::modules`] gives every module of PTX, [`tile::texts`] every
+//! tile program.
 
 pub mod ptx;
+pub mod tile;
 
 use std::env;
 use std::fs;
@@ -20,6 +22,8 @@ pub enum Origin {
     Cuda,
     /// A Triton kernel of ours.
     Triton,
+    /// A tile program of ours.
+    Tile,
     /// A library of others.
     Wheel,
 }
@@ -48,6 +52,7 @@ pub struct Item {
 struct Manifest {
     cubins: Vec<Entry>,
     ptx: Vec<Entry>,
+    tile: Vec<Entry>,
     wheels: Vec<Wheel>,
 }
 
@@ -62,6 +67,7 @@ impl Manifest {
 
 #[derive(Deserialize)]
 struct Entry {
+    kernel: String,
     arch: String,
     language: String,
     path: PathBuf,
@@ -95,7 +101,11 @@ fn load(folder: &Path) -> Result<Vec<Item>> {
         let bytes = read(folder, &entry.path)?;
         let sm = Cubin::parse(&bytes).with_context(|| entry.path.display().to_string())?.sm();
         ensure!(sm.to_string() == entry.arch, "{} is for {sm}", entry.path.display());
-        let origin = if entry.language == "triton" { Origin::Triton } else { Origin::Cuda };
+        let origin = match &*entry.language {
+            "triton" => Origin::Triton,
+            "tile" => Origin::Tile,
+            _ => Origin::Cuda,
+        };
         items.push(Item { name: entry.path.display().to_string(), origin, sm, bytes });
     }
     for wheel in &manifest.wheels {

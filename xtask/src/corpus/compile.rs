@@ -1,7 +1,7 @@
-//! The calls of nvcc, ptxas and Triton.
+//! The calls of nvcc, ptxas, Triton and the assembler of tile programs.
 
 use super::cache::Cache;
-use super::plan::{Assemble, FrontEnd, Settings, TritonJob};
+use super::plan::{Assemble, FrontEnd, Settings, TileCubin, TileJob, TritonJob};
 use crate::project::{Project, quiet};
 use crate::tools::{self, Tool};
 use anyhow::{Context, Result, bail};
@@ -10,7 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where programs are inside a tool's folder.
-const PROGRAMS: [(&str, &str); 2] = [("cuda13", "nvidia/cu13/bin"), ("cuda12", "nvidia/cuda_nvcc/bin")];
+const PROGRAMS: [(&str, &str); 3] =
+    [("cuda13", "nvidia/cu13/bin"), ("cuda12", "nvidia/cuda_nvcc/bin"), ("cudatile", "nvidia/cu13/bin")];
 
 /// The newest tool, the one whose nvcc makes all PTX.
 const NEWEST: &str = "cuda13";
@@ -22,6 +23,9 @@ pub struct Compilers<'p> {
     /// Compiles Triton kernels.
     script: String,
     triton: String,
+    /// Turns tile programs into bytecode.
+    tile_script: String,
+    tile: String,
 }
 
 impl Compilers<'_> {
@@ -37,9 +41,18 @@ impl Compilers<'_> {
         for name in settings.tools() {
             found.insert(name.to_owned(), tools::python_tool(project, name)?);
         }
-        let path = project.root.join("corpus/triton_compile.py");
-        let script = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-        Ok(Compilers { project, tools: found, script, triton: settings.triton.tool.clone() })
+        let script = |name: &str| {
+            let path = project.root.join("corpus").join(name);
+            fs::read_to_string(&path).with_context(|| path.display().to_string())
+        };
+        Ok(Compilers {
+            project,
+            tools: found,
+            script: script("triton_compile.py")?,
+            triton: settings.triton.tool.clone(),
+            tile_script: script("tile_compile.py")?,
+            tile: settings.tile.tool.clone(),
+        })
     }
 
     fn tool(&self, name: &str) -> Result<&Tool> {
@@ -100,6 +113,41 @@ impl Compilers<'_> {
             quiet(&mut python)?;
             fs::remove_dir_all(own).context("cannot remove Triton's own cache")
         })
+    }
+
+    /// A tile program to bytecode and text; returns a folder with the files.
+    pub fn tile(&self, job: &TileJob, cache: &Cache) -> Result<PathBuf> {
+        let tool = self.tool(&self.tile)?;
+        let name = &job.kernel.name;
+        cache.get(&("tile", &self.tile_script, &tool.pins, &job.kernel.text), |folder| {
+            let mut python = self.project.command("python3");
+            python.arg("corpus/tile_compile.py").arg("corpus/tile").arg(folder).arg(name);
+            python.env("PYTHONPATH", tool.site_packages()).env("PYTHONDONTWRITEBYTECODE", "1");
+            quiet(&mut python)?;
+            let bytecode = folder.join(format!("{name}.tilebc"));
+            for (ending, option) in [("", None), ("-debug", Some("-g"))] {
+                let mut disassembler = self.project.command(self.program(&self.tile, "tileirdisasm")?);
+                disassembler.args(option).arg(&bytecode);
+                let text = fs::File::create(folder.join(format!("{name}{ending}.tileir")))?;
+                quiet(disassembler.stdout(text)).with_context(|| name.clone())?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Bytecode of a tile program to a cubin; returns the file.
+    pub fn tile_cubin(&self, job: &TileCubin, bytecode: &Path, cache: &Cache) -> Result<PathBuf> {
+        let input = fs::read(bytecode).with_context(|| bytecode.display().to_string())?;
+        let pins = (&self.tool(&self.tile)?.pins, &self.tool(NEWEST)?.pins);
+        let folder = cache.get(&("tileiras", pins, &input, &job.target), |folder| {
+            let mut assembler = self.project.command(self.program(&self.tile, "tileiras")?);
+            // Where it looks for ptxas and the code generator.
+            let ptxas = self.program(NEWEST, "ptxas")?;
+            assembler.env("CUDA_HOME", ptxas.ancestors().nth(2).context("ptxas is in no folder")?);
+            assembler.arg(format!("--gpu-name=sm_{}", job.target)).arg(bytecode);
+            quiet(assembler.arg("-o").arg(folder.join("out.cubin"))).with_context(|| job.path())
+        })?;
+        Ok(folder.join("out.cubin"))
     }
 
     /// Libraries of others: tool folder and file.

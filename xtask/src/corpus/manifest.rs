@@ -12,6 +12,8 @@ pub struct Manifest {
     pub cubins: Vec<Entry>,
     /// The PTX they came from; `arch` is the virtual architecture.
     pub ptx: Vec<Entry>,
+    /// Tile programs: bytecode (`.tilebc`) and text (`.tileir`), the same for every architecture.
+    pub tile: Vec<Entry>,
     /// Libraries of others.
     pub wheels: Vec<Wheel>,
     /// What was not compiled, and why.
@@ -23,9 +25,9 @@ pub struct Manifest {
 pub struct Entry {
     /// The source's name.
     pub kernel: String,
-    /// `sm_NN` or `compute_NN`.
+    /// `sm_NN` or `compute_NN`; `any` for what no architecture changes.
     pub arch: String,
-    /// `cuda` or `triton`.
+    /// `cuda`, `triton` or `tile`.
     pub language: &'static str,
     /// The tool folder of the last compiler that worked on it.
     pub tool: String,

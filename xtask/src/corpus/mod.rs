@@ -1,11 +1,11 @@
 //! The corpus: our kernels compiled by NVIDIA's tools for every architecture, and code from public libraries.
 //!
-//! Sources are `corpus/cuda` and `corpus/triton`; `corpus/corpus.toml` says what is compiled for what. The result is
-//! `target/corpus`: `sm_NN/KERNEL[-FORM].cubin`, `ptx/`, `wheels/` and `manifest.json`, which lists every file and
+//! Sources are `corpus/cuda`, `corpus/triton` and `corpus/tile`; `corpus/corpus.toml` says what is compiled for what. The result
+//! is `target/corpus`: `sm_NN/KERNEL[-FORM].cubin`, `ptx/`, `tile/`, `wheels/` and `manifest.json`, which lists every file and
 //! everything left out with its reason. Whatever fails to compile is an error.
 //!
 //! * [`plan`]: sources and settings, and the jobs that follow from them;
-//! * [`compile`]: the calls of nvcc, ptxas and Triton;
+//! * [`compile`]: the calls of nvcc, ptxas, Triton and the assembler of tile programs;
 //! * [`cache`]: results by the hash of all that went into them;
 //! * [`manifest`]: what was made.
 
@@ -19,7 +19,7 @@ use anyhow::{Context, Result, bail};
 use cache::Cache;
 use compile::Compilers;
 use manifest::{Manifest, Wheel};
-use plan::{Plan, Settings, TRITON};
+use plan::{Plan, Settings, TILE, TRITON};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,14 +31,19 @@ use std::time::Instant;
 pub fn build(project: &Project) -> Result<PathBuf> {
     let start = Instant::now();
     let settings = Settings::load(project)?;
-    let plan =
-        Plan::new(&settings, plan::sources(project, "cuda", "cu")?, plan::sources(project, TRITON, "py")?)?;
+    let sources = |folder, suffix| plan::sources(project, folder, suffix);
+    let plan = Plan::new(&settings, sources("cuda", "cu")?, sources(TRITON, "py")?, sources(TILE, "py")?)?;
     let compilers = Compilers::find(project, &settings)?;
     let cache = Cache::open(project.corpus().join("cache"))?;
 
     let ptx = all(&plan.front_ends, |job| compilers.front_end(job, &cache))?;
     let cubins = all(&plan.cubins, |job| compilers.assemble(job, &ptx[job.front_end], &cache))?;
     let triton = all(&plan.triton, |job| compilers.triton(job, &cache))?;
+    let tile = all(&plan.tile, |job| compilers.tile(job, &cache))?;
+    let tile_cubins = all(&plan.tile_cubins, |cubin| {
+        let name = &plan.tile[cubin.job].kernel.name;
+        compilers.tile_cubin(cubin, &tile[cubin.job].join(format!("{name}.tilebc")), &cache)
+    })?;
 
     let layout = Layout::fresh(project.corpus())?;
     let mut manifest = Manifest { left_out: plan.left_out.clone(), ..Manifest::default() };
@@ -57,6 +62,15 @@ pub fn build(project: &Project) -> Result<PathBuf> {
                 .push(job.entry(target, layout.place(&made("cubin"), &job.path(target, "cubin"))?));
         }
     }
+    for (job, folder) in plan.tile.iter().zip(&tile) {
+        for ending in [".tilebc", ".tileir", "-debug.tileir"] {
+            let name = format!("{}{ending}", job.kernel.name);
+            manifest.tile.push(job.entry(layout.place(&folder.join(&name), &job.path(&name))?));
+        }
+    }
+    for (job, file) in plan.tile_cubins.iter().zip(&tile_cubins) {
+        manifest.cubins.push(job.entry(layout.place(file, &job.path())?));
+    }
     for (package, file) in compilers.wheels(&settings)? {
         let name = file.file_name().context("a wheel's file has no name")?.to_string_lossy().into_owned();
         manifest.wheels.push(Wheel { package, path: layout.place(&file, &format!("wheels/{name}"))? });
@@ -65,9 +79,10 @@ pub fn build(project: &Project) -> Result<PathBuf> {
     let reused = cache.prune()?;
     report(&manifest);
     eprintln!(
-        "{} cubins, {} PTX files, {} libraries in {} ({reused} results reused, {:.0} s)",
+        "{} cubins, {} PTX files, {} files of tile programs, {} libraries in {} ({reused} results reused, {:.0} s)",
         manifest.cubins.len(),
         manifest.ptx.len(),
+        manifest.tile.len(),
         manifest.wheels.len(),
         project.corpus().display(),
         start.elapsed().as_secs_f64()

@@ -10,6 +10,9 @@ use std::fs;
 /// The folder of Triton kernels, and what they are called in the manifest and in file names.
 pub const TRITON: &str = "triton";
 
+/// The folder of tile programs, and what they are called in the manifest and in file names.
+pub const TILE: &str = "tile";
+
 /// What `corpus.toml` holds.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -18,6 +21,8 @@ pub struct Settings {
     form: Vec<Form>,
     /// How Triton kernels are compiled.
     pub triton: Triton,
+    /// How tile programs are compiled.
+    pub tile: Tile,
     /// Libraries.
     pub wheel: Vec<Wheels>,
 }
@@ -53,6 +58,15 @@ pub struct Triton {
     targets: BTreeMap<u32, String>,
 }
 
+/// Settings of tile programs.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tile {
+    /// The tool folder.
+    pub tool: String,
+    targets: BTreeMap<u32, String>,
+}
+
 /// Libraries of one Python package.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -74,7 +88,7 @@ impl Settings {
     /// All tool folders that the settings name.
     pub fn tools(&self) -> impl Iterator<Item = &str> {
         let cuda = self.cuda.iter().map(|targets| &*targets.tool);
-        cuda.chain([&*self.triton.tool]).chain(self.wheel.iter().map(|wheel| &*wheel.tool))
+        cuda.chain([&*self.triton.tool, &*self.tile.tool]).chain(self.wheel.iter().map(|wheel| &*wheel.tool))
     }
 }
 
@@ -208,6 +222,24 @@ pub struct TritonTarget {
     arch: String,
 }
 
+/// A tile program to bytecode and text, which are the same for all architectures.
+#[derive(Debug)]
+pub struct TileJob {
+    /// The source.
+    pub kernel: Kernel,
+}
+
+/// Bytecode of a tile program to a cubin.
+#[derive(Debug)]
+pub struct TileCubin {
+    /// Which program.
+    pub job: usize,
+    kernel: String,
+    /// `90`.
+    pub target: String,
+    arch: String,
+}
+
 fn with_form(kernel: &str, form: &str) -> String {
     if form.is_empty() { kernel.to_owned() } else { format!("{kernel}-{form}") }
 }
@@ -270,6 +302,41 @@ impl TritonJob {
     }
 }
 
+impl TileJob {
+    /// Where a file goes.
+    pub fn path(&self, name: &str) -> String {
+        format!("{TILE}/{name}")
+    }
+
+    /// Its line in the manifest.
+    pub fn entry(&self, path: String) -> Entry {
+        tile_entry(&self.kernel.name, "any".to_owned(), path)
+    }
+}
+
+impl TileCubin {
+    /// Where the cubin goes.
+    pub fn path(&self) -> String {
+        format!("sm_{}/{TILE}-{}.cubin", self.arch, self.kernel)
+    }
+
+    /// Its line in the manifest.
+    pub fn entry(&self, path: String) -> Entry {
+        tile_entry(&self.kernel, format!("sm_{}", self.arch), path)
+    }
+}
+
+fn tile_entry(kernel: &str, arch: String, path: String) -> Entry {
+    Entry {
+        kernel: kernel.to_owned(),
+        arch,
+        language: TILE,
+        tool: "cudatile".to_owned(),
+        options: Vec::new(),
+        path,
+    }
+}
+
 /// All jobs, and what none of them makes.
 #[derive(Debug, Default)]
 pub struct Plan {
@@ -279,13 +346,22 @@ pub struct Plan {
     pub cubins: Vec<Assemble>,
     /// Runs of Triton.
     pub triton: Vec<TritonJob>,
+    /// Tile programs.
+    pub tile: Vec<TileJob>,
+    /// Runs of the assembler of tile programs.
+    pub tile_cubins: Vec<TileCubin>,
     /// Kernels that an architecture cannot run.
     pub left_out: Vec<LeftOut>,
 }
 
 impl Plan {
     /// What the settings ask for.
-    pub fn new(settings: &Settings, cuda: Vec<Kernel>, triton: Vec<Kernel>) -> Result<Plan> {
+    pub fn new(
+        settings: &Settings,
+        cuda: Vec<Kernel>,
+        triton: Vec<Kernel>,
+        tile: Vec<Kernel>,
+    ) -> Result<Plan> {
         let mut plan = Plan::default();
         let ordinary = Form { ptxas: vec!["-O3".to_owned()], ..Form::default() };
         for form in std::iter::once(&ordinary).chain(&settings.form) {
@@ -309,6 +385,21 @@ impl Plan {
                 plan.leave_out(&format!("{TRITON}-{}", kernel.name), &target.arch, reason);
             }
             plan.triton.push(TritonJob { kernel, targets });
+        }
+        for kernel in tile {
+            for (target, arch) in &settings.tile.targets {
+                if let Some(reason) = kernel.refuses(&target.to_string()) {
+                    plan.leave_out(&format!("{TILE}-{}", kernel.name), arch, reason);
+                    continue;
+                }
+                plan.tile_cubins.push(TileCubin {
+                    job: plan.tile.len(),
+                    kernel: kernel.name.clone(),
+                    target: target.to_string(),
+                    arch: arch.clone(),
+                });
+            }
+            plan.tile.push(TileJob { kernel });
         }
         Ok(plan)
     }
@@ -368,20 +459,26 @@ impl Plan {
 mod tests {
     use super::*;
 
-    fn project() -> (Settings, Vec<Kernel>, Vec<Kernel>) {
+    fn project() -> (Settings, [Vec<Kernel>; 3]) {
         let project = Project::find().expect("the project");
         let settings = Settings::load(&project).expect("valid settings");
         let load = |folder, suffix| sources(&project, folder, suffix).expect("readable sources");
-        (settings, load("cuda", "cu"), load(TRITON, "py"))
+        (settings, [load("cuda", "cu"), load(TRITON, "py"), load(TILE, "py")])
     }
 
     #[test]
     fn every_kernel_is_compiled_or_left_out_with_a_reason() {
-        let (settings, cuda, triton) = project();
-        assert!(cuda.len() >= 18 && triton.len() >= 6);
-        assert!(cuda.iter().chain(&triton).all(|k| k.text.lines().count() <= 120), "a long kernel");
+        let (settings, [cuda, triton, tile]) = project();
+        assert!(cuda.len() >= 18 && triton.len() >= 6 && tile.len() >= 11);
+        assert!(
+            cuda.iter().chain(&triton).chain(&tile).all(|k| k.text.lines().count() <= 120),
+            "a long kernel"
+        );
         let names: Vec<_> = cuda.iter().map(|k| k.name.clone()).collect();
-        let plan = Plan::new(&settings, cuda, triton).expect("a plan");
+        let programs = tile.len();
+        let plan = Plan::new(&settings, cuda, triton, tile).expect("a plan");
+        let left = plan.left_out.iter().filter(|left| left.kernel.starts_with("tile-")).count();
+        assert_eq!(plan.tile_cubins.len() + left, programs * settings.tile.targets.len());
         let ordinary = settings.cuda.iter().filter(|t| !t.named_only).flat_map(|t| &t.archs);
         for (arch, kernel) in ordinary.flat_map(|arch| names.iter().map(move |name| (arch, name))) {
             let made =
@@ -393,6 +490,7 @@ mod tests {
         assert!(plan.left_out.iter().all(|left| !left.reason.is_empty()));
         let mut paths: Vec<_> = plan.cubins.iter().map(Assemble::path).collect();
         paths.extend(plan.front_ends.iter().map(FrontEnd::path));
+        paths.extend(plan.tile_cubins.iter().map(TileCubin::path));
         let count = paths.len();
         paths.sort();
         paths.dedup();
