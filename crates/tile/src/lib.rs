@@ -36,11 +36,13 @@ pub mod agents;
 pub mod analysis;
 pub mod buffers;
 pub mod contract;
+pub mod explain;
 pub mod generate;
 pub mod materialise;
 pub mod options;
 pub mod solve;
 pub mod union;
+pub mod view;
 
 pub use analysis::{Analysis, Generator, Mii, Place};
 pub use generate::{GenerateError, Generated, generate};

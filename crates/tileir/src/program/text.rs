@@ -41,18 +41,22 @@ pub fn parse(text: &str) -> Result<Vec<Program>, TextError> {
     let mut programs = Vec::new();
     while words.peek().is_some() {
         words.expect("loop")?;
-        let name = words.name("the name of a loop")?;
-        let program =
-            Reader { words: &mut words, program: Program::new(name), names: Names::default() }.body()?;
-        if let Err(e) = program.check() {
-            return words.error_back(format!("loop `{name}`: {e}"));
-        }
-        programs.push(program);
+        programs.push(one(&mut words)?);
     }
     if programs.is_empty() {
         return words.error("expected a loop");
     }
     Ok(programs)
+}
+
+/// The loop behind the word `loop`, checked.
+pub(crate) fn one(words: &mut Words<'_>) -> Result<Program, TextError> {
+    let name = words.name("the name of a loop")?;
+    let program = Reader { words, program: Program::new(name), names: Names::default() }.body()?;
+    match program.check() {
+        Ok(()) => Ok(program),
+        Err(e) => words.error_back(format!("loop `{name}`: {e}")),
+    }
 }
 
 #[derive(Default)]

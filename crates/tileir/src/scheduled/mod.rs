@@ -26,7 +26,7 @@
 //! Steps that cannot matter are left out: a pipe whose backing is [`Backing::Local`] has none at all, and a reader in
 //! the agent of a synchronous writer does not wait. Slots are used and must be respected all the same.
 
-mod text;
+pub(crate) mod text;
 
 pub use crate::lex::TextError;
 pub use text::{parse, print};

@@ -152,16 +152,21 @@ pub fn parse(text: &str, programs: &[Program]) -> Result<Vec<Scheduled>, TextErr
     let mut found = Vec::new();
     while words.peek().is_some() {
         words.expect("scheduled")?;
-        let name = words.name("the name of a loop")?;
-        let Some(program) = programs.iter().find(|p| p.name == name) else {
-            return words.error_back(format!("there is no loop `{name}` that this could be of"));
-        };
-        found.push(Parser::new(&mut words, program).body(name)?);
+        found.push(one(&mut words, programs)?);
     }
     if found.is_empty() {
         return words.error("expected a scheduled loop");
     }
     Ok(found)
+}
+
+/// The loop behind the word `scheduled`.
+pub(crate) fn one(words: &mut Words<'_>, programs: &[Program]) -> Result<Scheduled, TextError> {
+    let name = words.name("the name of a loop")?;
+    match programs.iter().find(|p| p.name == name) {
+        Some(program) => Parser::new(words, program).body(name),
+        None => words.error_back(format!("there is no loop `{name}` above that this could be of")),
+    }
 }
 
 struct Parser<'w, 'a> {
