@@ -40,6 +40,7 @@ pub mod explain;
 pub mod generate;
 pub mod materialise;
 pub mod options;
+pub mod random;
 pub mod solve;
 pub mod union;
 pub mod view;

@@ -102,11 +102,17 @@ fn solve(program: &Program, analysis: &Analysis, raw: Value, reader: Reader) -> 
     Skeleton { producers: live, values: vec![raw], readers: vec![reader] }
 }
 
-/// Merges skeletons that share a producer, and those without one that carry the same value to the same consumer.
+/// Merges skeletons that share a producer, and those without one that carry the same value.
 fn coalesce(analysis: &Analysis, skeletons: Vec<Skeleton>) -> Vec<Skeleton> {
     let mut union = Union::new(skeletons.len());
     let mut by_producer = std::collections::BTreeMap::new();
+    let mut from_before = std::collections::BTreeMap::new();
     for (i, s) in skeletons.iter().enumerate() {
+        // Equal ones collapse: a value from before the loop is one pipe, whoever reads it.
+        if let ([], Some(value)) = (&s.producers[..], s.values.first()) {
+            let first = *from_before.entry(*value).or_insert(i);
+            union.join(i, first);
+        }
         for p in &s.producers {
             match by_producer.get(p) {
                 Some(&first) => {

@@ -134,8 +134,13 @@ pub fn assign(
     }
     // Rings, the shareable ones of one slot among them.
     let mut single: Vec<(usize, Value)> = Vec::new();
-    for (i, pipe) in pipes.iter().enumerate().filter(|(_, p)| !p.producers.is_empty()) {
+    for (i, pipe) in pipes.iter().enumerate() {
         for &value in &pipe.values {
+            // What is from before the loop stays where it is.
+            if pipe.producers.is_empty() && program.values[value].bytes > 0 {
+                plots.push(plot(value, 1, vec![(i, value, 0)]));
+                continue;
+            }
             if accumulators.chain(value).is_some() || program.values[value].bytes == 0 {
                 continue;
             }
@@ -157,7 +162,7 @@ pub fn assign(
         }
     }
     let barriers: u64 =
-        pipes.iter().zip(&depths).map(|(p, &d)| if p.values.is_empty() { 0 } else { 2 * u64::from(d) }).sum();
+        pipes.iter().zip(&depths).map(|(p, &d)| if p.values.is_empty() || p.producers.is_empty() { 0 } else { 2 * u64::from(d) }).sum();
     let used = place(program, &mut plots, barriers * table(program).barrier_bytes);
     for (&storage, &need) in &used {
         let have = budget_of(program, options, storage);

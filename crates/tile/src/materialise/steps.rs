@@ -5,7 +5,7 @@
 //! out:
 //! * a reader in step with all writers does not wait, nor does one whose agent has waited for the same fill before;
 //! * a writer in step with all readers of what was in the slot does not acquire, nor does the second writer of an agent;
-//! * a pipe at which nobody waits has no commits, one whose slots nobody acquires no releases.
+//! * a local pipe has no commits, and one whose slots nobody acquires no releases.
 
 use super::emit::{before, in_place, must_acquire, must_wait};
 use crate::agents::Plan;
@@ -22,8 +22,8 @@ pub struct Links {
     writes: Vec<Vec<(Pipe, bool)>>,
     /// Per operation: its mutexes.
     mutexes: Vec<Vec<Mutex>>,
-    /// Per pipe: whether somebody waits at it.
-    waited: Vec<bool>,
+    /// Per pipe: whether its ends meet at something.
+    met: Vec<bool>,
     /// Per pipe: whether somebody acquires its slots.
     acquired: Vec<bool>,
     /// Per operation: readers that need not release, since the operation replaces what it reads.
@@ -38,7 +38,7 @@ impl Links {
             reads: vec![Vec::new(); n],
             writes: vec![Vec::new(); n],
             mutexes: vec![Vec::new(); n],
-            waited: vec![false; scheduled.pipes.len()],
+            met: vec![false; scheduled.pipes.len()],
             acquired: vec![false; scheduled.pipes.len()],
             replaced: vec![Vec::new(); n],
         };
@@ -46,9 +46,9 @@ impl Links {
             if p.backing == Backing::Local {
                 continue;
             }
+            links.met[pipe.index()] = true;
             for &r in &p.readers {
                 let wait = must_wait(program, plans, p, r.op);
-                links.waited[pipe.index()] |= wait;
                 links.reads[r.op.index()].push((pipe, r, wait));
                 if in_place(program, scheduled, r.op, r.input) {
                     links.replaced[r.op.index()].push(r);
@@ -101,7 +101,7 @@ impl Links {
         steps.push(Action::Run(op));
         steps.extend(self.mutexes[i].iter().map(|&m| Action::Unlock(m, op)));
         steps.extend(
-            self.writes[i].iter().filter(|w| self.waited[w.0.index()]).map(|w| Action::Commit(w.0, op)),
+            self.writes[i].iter().filter(|w| self.met[w.0.index()]).map(|w| Action::Commit(w.0, op)),
         );
         for &(pipe, reader, _) in &self.reads[i] {
             if self.acquired[pipe.index()] && !self.replaced[i].contains(&reader) {

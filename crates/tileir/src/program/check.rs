@@ -1,6 +1,6 @@
 //! What a program must be like before anything is made of it.
 
-use super::{Op, Program, Storage};
+use super::{Execution, Op, Program, Storage};
 use cranelift_entity::EntityRef;
 use std::collections::BTreeSet;
 use thiserror::Error;
@@ -145,6 +145,12 @@ pub enum ProgramError {
         /// What there is.
         capacity: u32,
     },
+    /// A transfer into storage that nothing reads: nobody knows when the next one may write there.
+    #[error("nothing in the loop reads what `{op}` transfers: leave the result out, or read it")]
+    Unread {
+        /// The operation.
+        op: String,
+    },
     /// A mutex of fewer than two operations, or with one twice.
     #[error("mutex `{mutex}` needs two or more different operations")]
     BadMutex {
@@ -193,6 +199,14 @@ impl Program {
         unique("mutex", self.mutexes.values().map(|m| &m.name))?;
         self.check_values()?;
         self.check_ops()?;
+        let handed = self.handed_over_with();
+        let read: BTreeSet<usize> =
+            self.ops.values().flat_map(|o| &o.operands).map(|o| handed[o.value.index()]).collect();
+        for o in self.ops.values().filter(|o| o.execution == Execution::Async) {
+            if o.results.iter().any(|v| !read.contains(&handed[v.index()])) {
+                return Err(ProgramError::Unread { op: o.name.clone() });
+            }
+        }
         for m in self.mutexes.values() {
             let different: BTreeSet<Op> = m.ops.iter().copied().collect();
             if different.len() < 2 || different.len() != m.ops.len() {

@@ -1,0 +1,180 @@
+//! Random loops, for tests: shaped like those of tile programs, deterministic by seed.
+
+use sassafras_tileir::program::{
+    Attributes, Execution, Hold, MutexData, OpData, Operand, Order, Program, ResourceData, Storage, Value,
+    ValueData,
+};
+
+/// A small generator of numbers (splitmix64).
+#[derive(Clone, Debug)]
+pub struct Rng(u64);
+
+impl Rng {
+    /// From a seed.
+    pub fn new(seed: u64) -> Rng {
+        Rng(seed)
+    }
+
+    /// The next number.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `n`.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n.max(1)
+    }
+
+    /// Whether something happens in so many of a hundred cases.
+    pub fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    /// One of some things.
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u64) as usize]
+    }
+}
+
+const SLOTS: [&str; 8] =
+    ["tma", "tp_smem_wr", "tp_smem_rd", "tc_and_mma", "tp_mma", "alu_or_fmaheavy", "xu", "issue"];
+
+/// A kind of operation: its name, how it runs, where its result lives, what it holds, its latency.
+struct Kind {
+    name: &'static str,
+    execution: Execution,
+    storage: Storage,
+    slots: &'static [usize],
+    latency: u32,
+}
+
+const KINDS: [Kind; 6] = [
+    Kind { name: "tma_load", execution: Execution::Async, storage: Storage::Shared, slots: &[0, 1], latency: 60 },
+    Kind { name: "wgmma", execution: Execution::InOrder, storage: Storage::Register, slots: &[3, 4], latency: 30 },
+    Kind { name: "tcgen05_mma", execution: Execution::InOrder, storage: Storage::Tensor, slots: &[3, 4], latency: 30 },
+    Kind { name: "simt", execution: Execution::Sync, storage: Storage::Register, slots: &[5, 7], latency: 6 },
+    Kind { name: "smem_write", execution: Execution::Sync, storage: Storage::Shared, slots: &[1], latency: 9 },
+    Kind { name: "smem_read", execution: Execution::Sync, storage: Storage::Register, slots: &[2], latency: 9 },
+];
+
+/// A random loop of up to so many operations; it passes [`Program::check`].
+pub fn program(most: u64, seed: u64) -> Program {
+    let mut rng = Rng::new(seed);
+    // Some draws make no sense (a circuit through an order); the next ones do.
+    loop {
+        let program = draw(&mut rng, most.max(2), seed);
+        if program.check().is_ok() {
+            return program;
+        }
+    }
+}
+
+fn draw(rng: &mut Rng, most: u64, seed: u64) -> Program {
+    let mut p = Program::new(format!("random_{seed}"));
+    p.arch = Some(rng.pick(&["sm_80", "sm_90", "sm_100"]).to_owned());
+    for (i, slot) in SLOTS.iter().enumerate() {
+        let capacity = if i > 4 && rng.chance(30) { 2 } else { 1 };
+        p.resources.push(ResourceData { name: (*slot).to_owned(), capacity });
+    }
+    let resources: Vec<_> = p.resources.keys().collect();
+    let count = 2 + rng.below(most - 1);
+    let value = |p: &mut Program, rng: &mut Rng, storage: Storage, name: String| {
+        let bytes = rng.pick(&[256u64, 1024, 4096]);
+        let element = rng.pick(&["f16", "f32"]).to_owned();
+        p.values.push(ValueData { name, storage, bytes, element, part_of: None })
+    };
+    // Values from before the loop.
+    let before: Vec<Value> = (0..rng.below(2))
+        .map(|i| value(&mut p, rng, Storage::Shared, format!("before{i}")))
+        .collect();
+    // Results first, so that operations can read those of later ones from earlier iterations.
+    let mut plan: Vec<(usize, Vec<Value>)> = Vec::new();
+    for i in 0..count {
+        let kind = rng.below(KINDS.len() as u64) as usize;
+        let storage = KINDS[kind].storage;
+        let mut results = vec![value(&mut p, rng, storage, format!("v{i}"))];
+        if rng.chance(8) {
+            results.push(value(&mut p, rng, storage, format!("w{i}")));
+        }
+        plan.push((kind, results));
+    }
+    // Two loads that fill one buffer together.
+    if rng.chance(15) {
+        let loads: Vec<usize> =
+            (0..plan.len()).filter(|&i| KINDS[plan[i].0].name == "tma_load" && plan[i].1.len() == 1).collect();
+        if let [a, b, ..] = loads[..] {
+            let (va, vb) = (plan[a].1[0], plan[b].1[0]);
+            let bytes = p.values[va].bytes + p.values[vb].bytes;
+            let element = p.values[va].element.clone();
+            let whole = p.values.push(ValueData { name: "whole".into(), storage: Storage::Shared, bytes, element, part_of: None });
+            p.values[va].part_of = Some(whole);
+            p.values[vb].part_of = Some(whole);
+        }
+    }
+    for i in 0..plan.len() {
+        let kind = &KINDS[plan[i].0];
+        let mut operands = Vec::new();
+        let wanted = if kind.name == "tma_load" { rng.below(6) / 5 } else { 1 + rng.below(3) };
+        for _ in 0..wanted {
+            let carried = rng.chance(12);
+            let from = if carried { rng.below(plan.len() as u64) as usize } else { rng.below(i as u64 + 1) as usize };
+            let distance = if carried { 1 + rng.below(2) as u32 } else { 0 };
+            if !carried && from >= i {
+                if let Some(&v) = before.first() {
+                    operands.push(Operand { value: v, distance: 0, in_place: false });
+                }
+                continue;
+            }
+            operands.push(Operand { value: plan[from].1[0], distance, in_place: false });
+        }
+        // Accumulators.
+        if matches!(kind.name, "wgmma" | "tcgen05_mma" | "simt") && rng.chance(40) && plan[i].1.len() == 1 {
+            operands.push(Operand { value: plan[i].1[0], distance: 1, in_place: true });
+        }
+        let rows = 1 + rng.below(9) as u32;
+        let holds: Vec<Hold> =
+            kind.slots.iter().map(|&s| Hold { resource: resources[s], start: 0, rows, units: 1 }).collect();
+        // A result nobody reads is fine; a store has none.
+        let results = if rng.chance(10) && kind.name != "wgmma" { Vec::new() } else { plan[i].1.clone() };
+        let stores = results.is_empty();
+        if stores {
+            operands.retain(|o| !o.in_place);
+        }
+        p.ops.push(OpData {
+            name: format!("o{i}_{}", kind.name),
+            kind: kind.name.to_owned(),
+            operands,
+            results,
+            latency: rows + rng.below(kind.latency.into()) as u32,
+            execution: kind.execution,
+            holds,
+            attributes: Attributes::default(),
+        });
+    }
+    // Transfers that nobody reads are stores.
+    let read: Vec<Value> = p.ops.values().flat_map(|o| &o.operands).map(|o| p.origin(o.value)).collect();
+    for op in p.ops.keys() {
+        let unread = |v: &Value| !read.contains(&p.origin(*v));
+        if p.ops[op].execution == Execution::Async && p.ops[op].results.iter().all(unread) {
+            p.ops[op].results.clear();
+        }
+    }
+    let ops: Vec<_> = p.ops.keys().collect();
+    for _ in 0..rng.below(3) {
+        let (a, b) = (rng.pick(&ops), rng.pick(&ops));
+        let distance = if a < b { rng.below(2) as u32 } else { 1 + rng.below(2) as u32 };
+        p.orders.push(Order { from: a, to: b, latency: rng.below(8) as u32, distance });
+    }
+    if rng.chance(25) && ops.len() > 3 {
+        let mut two: Vec<_> = (0..2).map(|_| rng.pick(&ops)).collect();
+        two.dedup();
+        if two.len() == 2 {
+            p.mutexes.push(MutexData { name: "exclusive".into(), ops: two });
+        }
+    }
+    p
+}
