@@ -10,7 +10,8 @@
 //! * [`table`]: modulo reservation tables;
 //! * [`closure`]: the longest paths between all operations at a given II;
 //! * [`search`]: the one search for a least feasible number, of II or of costs;
-//! * [`iterative`]: iterative modulo scheduling on top of them.
+//! * [`iterative`]: iterative modulo scheduling on top of them;
+//! * [`random`]: random loops, for tests and benchmarks.
 //!
 //! ```
 //! use sassafras_modulo::{Problem, Use, iterative};
@@ -37,6 +38,7 @@ pub mod bounds;
 pub mod closure;
 pub mod iterative;
 pub mod problem;
+pub mod random;
 pub mod search;
 pub mod table;
 pub mod verify;
