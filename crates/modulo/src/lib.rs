@@ -11,6 +11,7 @@
 //! * [`closure`]: the longest paths between all operations at a given II;
 //! * [`search`]: the one search for a least feasible number, of II or of costs;
 //! * [`iterative`]: iterative modulo scheduling on top of them;
+//! * [`branch`] and [`exact`]: an II decided by branch and bound, and the least one with its proof;
 //! * [`random`]: random loops, for tests and benchmarks.
 //!
 //! ```
@@ -35,7 +36,9 @@
 //! ```
 
 pub mod bounds;
+pub mod branch;
 pub mod closure;
+pub mod exact;
 pub mod iterative;
 pub mod problem;
 pub mod random;
@@ -45,6 +48,7 @@ pub mod verify;
 
 pub use bounds::{Bounds, Reason, Recurrence, bounds};
 pub use closure::{ClosureError, Distances};
+pub use exact::{Exact, ExactFound};
 pub use iterative::{Found, IterativeError, Options};
 pub use problem::{Edge, Op, Problem, ProblemError, Resource, Schedule, Use};
 pub use search::{Confirm, Evidence, Gallop, Search, first_feasible};
