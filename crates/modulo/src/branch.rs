@@ -26,7 +26,7 @@
 
 use crate::closure::{ClosureError, Distances};
 use crate::problem::{Problem, Resource, Schedule};
-use crate::table::{Segment, fold};
+use crate::table::{Segment, fold, masks};
 use cranelift_entity::EntityRef;
 use std::time::Instant;
 
@@ -61,20 +61,20 @@ const MASK: usize = u128::BITS as usize;
 /// An error is what the closure cannot represent.
 pub fn solve(problem: &Problem, ii: u32, limits: &Limits) -> Result<Outcome, ClosureError> {
     match Distances::new(problem, ii) {
-        Ok(distances) => Ok(solve_closed(problem, &distances, limits)),
+        Ok(distances) => Ok(solve_closed(problem, &distances, limits).0),
         Err(ClosureError::PositiveCircuit(_)) => Ok(Outcome::Infeasible),
         Err(error) => Err(error),
     }
 }
 
-/// The same where the closure is at hand.
-pub(crate) fn solve_closed(problem: &Problem, distances: &Distances, limits: &Limits) -> Outcome {
+/// The same where the closure is at hand, with the nodes that it took.
+pub(crate) fn solve_closed(problem: &Problem, distances: &Distances, limits: &Limits) -> (Outcome, u64) {
     let ii = distances.ii();
     if ii == 0 {
-        return Outcome::Infeasible;
+        return (Outcome::Infeasible, 0);
     }
     if ii > MAX_II {
-        return Outcome::Stopped;
+        return (Outcome::Stopped, 0);
     }
     search_parts(problem, distances, limits, &Strategy::default())
 }
@@ -98,32 +98,36 @@ impl Default for Strategy {
     }
 }
 
-fn search_parts(problem: &Problem, distances: &Distances, limits: &Limits, strategy: &Strategy) -> Outcome {
+fn search_parts(
+    problem: &Problem,
+    distances: &Distances,
+    limits: &Limits,
+    strategy: &Strategy,
+) -> (Outcome, u64) {
     let ii = distances.ii();
-    let mut left = *limits;
+    let mut nodes = 0;
     let mut rows = vec![0u32; problem.ops().len()];
-    let parts = match Parts::new(problem, distances) {
-        Some(parts) => parts,
-        None => return Outcome::Infeasible,
-    };
+    let Some(parts) = Parts::new(problem, distances) else { return (Outcome::Infeasible, 0) };
     for members in &parts.members {
+        let left = Limits { nodes: limits.nodes.saturating_sub(nodes), ..*limits };
         let mut search = Search::new(problem, distances, &parts, members, left);
         search.jumps &= strategy.jumps;
-        match search.run(strategy) {
+        let step = search.run(strategy);
+        nodes += search.nodes;
+        match step {
             Step::Found => {
                 for (local, &i) in members.iter().enumerate() {
                     rows[i] = search.rows[local];
                 }
             }
-            Step::Stopped => return Outcome::Stopped,
-            Step::Conflict(_) => return Outcome::Infeasible,
+            Step::Stopped => return (Outcome::Stopped, nodes),
+            Step::Conflict(_) => return (Outcome::Infeasible, nodes),
         }
-        left.nodes = left.nodes.saturating_sub(search.nodes);
     }
     match stages(problem, ii, &rows) {
-        Some(times) => Outcome::Feasible(Schedule { ii, times }),
+        Some(times) => (Outcome::Feasible(Schedule { ii, times }), nodes),
         // The differences were closed under all rows, so this does not happen; if it did, nothing is claimed.
-        None => Outcome::Stopped,
+        None => (Outcome::Stopped, nodes),
     }
 }
 
@@ -259,6 +263,13 @@ struct Cover {
     cost: usize,
 }
 
+/// What a failure undoes.
+struct Saved {
+    domains: Vec<u64>,
+    sizes: Vec<u32>,
+    culprits: Vec<u128>,
+}
+
 struct Search {
     n: usize,
     ii: usize,
@@ -286,6 +297,8 @@ struct Search {
     twin_of: Vec<Option<usize>>,
     /// The state.
     domains: Vec<u64>,
+    /// How many rows each domain has.
+    sizes: Vec<u32>,
     culprits: Vec<u128>,
     rows: Vec<u32>,
     placed: Vec<bool>,
@@ -345,8 +358,8 @@ fn bit(set: &[u64], at: usize) -> bool {
 }
 
 fn set_range(set: &mut [u64], from: usize, to: usize) {
-    for at in from..to {
-        set[at / 64] |= 1 << (at % 64);
+    for (word, mask) in masks(from as u32..to.max(from) as u32) {
+        set[word] |= mask;
     }
 }
 
@@ -381,6 +394,7 @@ impl Search {
             twins: Vec::new(),
             twin_of: vec![None; n],
             domains: vec![0; n * words],
+            sizes: vec![ii as u32; n],
             culprits: vec![0; n],
             rows: vec![0; n],
             placed: vec![false; n],
@@ -471,10 +485,11 @@ impl Search {
         let first = (0..self.n).rev().max_by_key(|&i| -> u64 { rows(i) });
         let Some(first) = first else { return Step::Found };
         let first = self.twin_of[first].map_or(first, |t| self.twins[t][0]);
-        let start = (self.domains.clone(), self.culprits.clone());
+        let start = self.save();
         let paths: Vec<Vec<i64>> = self.circuits.iter().map(|c| c.paths.clone()).collect();
         let jumps = self.jumps;
-        let mut nodes = strategy.first_run;
+        // Long enough to place everything once.
+        let mut nodes = strategy.first_run.saturating_add(self.n as u64);
         for run in 0.. {
             self.spare_weight = strategy.spare_weights[run % strategy.spare_weights.len()];
             self.run_end = self.nodes.saturating_add(nodes);
@@ -523,13 +538,13 @@ impl Search {
         // Few rows and many failures; compared as fractions.
         let mut next: Option<(usize, u64)> = None;
         for i in (0..self.n).filter(|&i| !self.placed[i]) {
-            let size: u64 = self.domain(i).iter().map(|w| u64::from(w.count_ones())).sum();
+            let size = u64::from(self.sizes[i]);
             if next.is_none_or(|(j, best)| size * self.weight[j] < best * self.weight[i]) {
                 next = Some((i, size));
             }
         }
         let Some((i, size)) = next else { return Step::Found };
-        let saved = (self.domains.clone(), self.culprits.clone());
+        let saved = self.save();
         if let Some(cover) = self.cover(size) {
             return self.branch_on_row(left, &cover, &saved);
         }
@@ -549,7 +564,7 @@ impl Search {
     }
 
     /// Everything below one placement; the state is as before unless a schedule was found.
-    fn try_row(&mut self, i: usize, row: u32, left: usize, saved: &(Vec<u64>, Vec<u128>)) -> Step {
+    fn try_row(&mut self, i: usize, row: u32, left: usize, saved: &Saved) -> Step {
         if self.stop() {
             return Step::Stopped;
         }
@@ -569,15 +584,21 @@ impl Search {
         step
     }
 
-    fn restore(&mut self, saved: &(Vec<u64>, Vec<u128>)) {
-        self.domains.copy_from_slice(&saved.0);
-        self.culprits.copy_from_slice(&saved.1);
+    fn save(&self) -> Saved {
+        Saved { domains: self.domains.clone(), sizes: self.sizes.clone(), culprits: self.culprits.clone() }
+    }
+
+    fn restore(&mut self, saved: &Saved) {
+        self.domains.copy_from_slice(&saved.domains);
+        self.sizes.copy_from_slice(&saved.sizes);
+        self.culprits.copy_from_slice(&saved.culprits);
     }
 
     /// A row behind a held one, of a resource of one unit, that fewer than `most` placements would hold.
     fn cover(&self, most: u64) -> Option<Cover> {
         let weight = self.spare_weight?;
         let mut best: Option<Cover> = None;
+        let mut ways = Vec::new();
         for (resource, users) in self.users.iter().enumerate().filter(|(r, _)| self.capacity[*r] == 1) {
             let waiting: Vec<usize> = users.iter().copied().filter(|&j| !self.placed[j]).collect();
             if waiting.is_empty() {
@@ -590,23 +611,29 @@ impl Search {
             let free = self.held[resource].iter().filter(|&&h| h == 0).count();
             let spare = free.saturating_sub(wanted) * weight;
             for row in 0..self.ii {
-                let before = (row + self.ii - 1) % self.ii;
+                let limit = best.as_ref().map_or(most as usize, |b| b.cost);
+                if spare >= limit {
+                    break;
+                }
+                let before = if row == 0 { self.ii - 1 } else { row - 1 };
                 if self.held[resource][row] > 0 || self.held[resource][before] == 0 {
                     continue;
                 }
-                let mut ways = Vec::new();
-                for &j in &waiting {
-                    for &c in &self.patterns[j] {
-                        let s = &self.classes[c].segment;
-                        let at = (row + self.ii - s.start as usize) % self.ii;
-                        if s.resource.index() == resource && bit(self.domain(j), at) {
-                            ways.push((j, at as u32));
-                        }
+                ways.clear();
+                for &c in &self.on[resource] {
+                    let start = self.classes[c].segment.start as usize;
+                    let at = if row >= start { row - start } else { row + self.ii - start };
+                    let can = |&&j: &&usize| !self.placed[j] && bit(self.domain(j), at);
+                    // No more than it takes to see that there are too many.
+                    let room = limit - spare - ways.len();
+                    ways.extend(self.having[c].iter().filter(can).take(room).map(|&j| (j, at as u32)));
+                    if ways.len() + spare >= limit {
+                        break;
                     }
                 }
                 let cost = ways.len() + spare;
-                if (cost as u64) < best.as_ref().map_or(most, |b| b.cost as u64) {
-                    best = Some(Cover { resource, row, ways, cost });
+                if cost < limit {
+                    best = Some(Cover { resource, row, ways: ways.clone(), cost });
                 }
             }
         }
@@ -614,7 +641,7 @@ impl Search {
     }
 
     /// Branches on who holds a row, and on that nobody does.
-    fn branch_on_row(&mut self, left: usize, cover: &Cover, saved: &(Vec<u64>, Vec<u128>)) -> Step {
+    fn branch_on_row(&mut self, left: usize, cover: &Cover, saved: &Saved) -> Step {
         let Cover { resource, row, ref ways, .. } = *cover;
         // Who could have held the row but for what others took, and who holds the one before.
         let waiting = self.users[resource].iter().filter(|&&j| !self.placed[j]);
@@ -730,15 +757,16 @@ impl Search {
             self.close_circuit(c, at)?;
         }
         if let Some(t) = self.twin_of[i] {
-            for at in 0..self.twins[t].len() {
-                let other = self.twins[t][at];
+            for later in [true, false] {
                 self.bad.fill(0);
-                if other > i {
-                    set_range(&mut self.bad, 0, row as usize);
-                } else {
-                    set_range(&mut self.bad, row as usize + 1, self.ii);
+                let (from, to) = if later { (0, row as usize) } else { (row as usize + 1, self.ii) };
+                set_range(&mut self.bad, from, to);
+                for at in 0..self.twins[t].len() {
+                    let other = self.twins[t][at];
+                    if (other > i) == later {
+                        self.strike(other, self.mask(i))?;
+                    }
                 }
-                self.strike(other, self.mask(i))?;
             }
         }
         for at in 0..self.patterns[i].len() {
@@ -798,16 +826,18 @@ impl Search {
         if self.placed[i] {
             return Ok(());
         }
-        let (mut lost, mut any) = (0, 0);
+        let mut lost = 0;
         for (word, bad) in self.domains[i * self.words..][..self.words].iter_mut().zip(&self.bad) {
-            lost |= *word & bad;
-            *word &= !bad;
-            any |= *word;
+            if *word & bad != 0 {
+                lost += (*word & bad).count_ones();
+                *word &= !bad;
+            }
         }
         if lost != 0 {
+            self.sizes[i] -= lost;
             self.culprits[i] |= blame;
         }
-        if any == 0 {
+        if self.sizes[i] == 0 {
             self.weight[i] += 1;
             return Err(self.culprits[i]);
         }
@@ -953,7 +983,7 @@ mod tests {
             for ii in mii.saturating_sub(2).max(1)..mii + 4 {
                 let Ok(distances) = Distances::new(&p, ii) else { continue };
                 let limits = Limits { nodes: 300_000, deadline: None };
-                let feasible = |strategy: &Strategy| match search_parts(&p, &distances, &limits, strategy) {
+                let feasible = |strategy: &Strategy| match search_parts(&p, &distances, &limits, strategy).0 {
                     Outcome::Feasible(schedule) => {
                         assert_eq!(crate::verify(&p, &schedule), Ok(()));
                         Some(true)
