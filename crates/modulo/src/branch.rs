@@ -56,6 +56,15 @@ pub const MAX_II: u32 = 1 << 14;
 /// Operations of a part up to which failures return further than one operation: as many as a set of them has bits.
 const MASK: usize = u128::BITS as usize;
 
+/// Operations of a part from which runs are shorter.
+const MANY: usize = 64;
+
+/// Nodes that suffice to place `ops` operations in each of two runs, with few failures.
+pub(crate) fn two_runs(ops: usize) -> u64 {
+    let first = ops as u64 + Strategy::default().first_run / if ops > MANY { 4 } else { 1 };
+    2 * first + first / Strategy::default().growth
+}
+
 /// Decides whether `problem`, which [`Problem::check`] accepts, has a schedule of this II.
 ///
 /// An error is what the closure cannot represent.
@@ -263,11 +272,11 @@ struct Cover {
     cost: usize,
 }
 
-/// What a failure undoes.
-struct Saved {
-    domains: Vec<u64>,
-    sizes: Vec<u32>,
-    culprits: Vec<u128>,
+/// How much of what was struck out a failure leaves.
+#[derive(Clone, Copy)]
+struct Mark {
+    words: usize,
+    ops: usize,
 }
 
 struct Search {
@@ -300,6 +309,9 @@ struct Search {
     /// How many rows each domain has.
     sizes: Vec<u32>,
     culprits: Vec<u128>,
+    /// What words of domains, and sizes and culprits of operations, were before they were changed.
+    old_words: Vec<(usize, u64)>,
+    old_ops: Vec<(usize, u32, u128)>,
     rows: Vec<u32>,
     placed: Vec<bool>,
     weight: Vec<u64>,
@@ -396,6 +408,8 @@ impl Search {
             domains: vec![0; n * words],
             sizes: vec![ii as u32; n],
             culprits: vec![0; n],
+            old_words: Vec::new(),
+            old_ops: Vec::new(),
             rows: vec![0; n],
             placed: vec![false; n],
             weight: vec![1; n],
@@ -485,13 +499,17 @@ impl Search {
         let first = (0..self.n).rev().max_by_key(|&i| -> u64 { rows(i) });
         let Some(first) = first else { return Step::Found };
         let first = self.twin_of[first].map_or(first, |t| self.twins[t][0]);
-        let start = self.save();
+        let start = self.mark();
         let paths: Vec<Vec<i64>> = self.circuits.iter().map(|c| c.paths.clone()).collect();
         let jumps = self.jumps;
-        // Long enough to place everything once.
-        let mut nodes = strategy.first_run.saturating_add(self.n as u64);
+        // Long enough to place everything once. Of many operations a failure is seldom mended near it, so that to start
+        // anew comes sooner.
+        let first_run = if self.n > MANY { strategy.first_run / 4 } else { strategy.first_run };
+        let mut nodes = first_run.saturating_add(self.n as u64);
         for run in 0.. {
-            self.spare_weight = strategy.spare_weights[run % strategy.spare_weights.len()];
+            // Of many operations first what finds most.
+            let turn = run + usize::from(self.n > MANY);
+            self.spare_weight = strategy.spare_weights[turn % strategy.spare_weights.len()];
             self.run_end = self.nodes.saturating_add(nodes);
             self.nodes += 1;
             let step = match self.place(first, 0) {
@@ -507,7 +525,7 @@ impl Search {
             self.blocked.fill(0);
             self.idle.fill(0);
             (self.lost, self.jumps) = (0, jumps);
-            self.restore(&start);
+            self.restore(start);
             for (circuit, paths) in self.circuits.iter_mut().zip(&paths) {
                 circuit.paths.copy_from_slice(paths);
             }
@@ -544,13 +562,18 @@ impl Search {
             }
         }
         let Some((i, size)) = next else { return Step::Found };
-        let saved = self.save();
-        if let Some(cover) = self.cover(size) {
-            return self.branch_on_row(left, &cover, &saved);
+        let saved = self.mark();
+        match self.cover(size) {
+            Some(cover) => self.branch_on_row(left, &cover, saved),
+            None => self.branch_on_op(left, i, saved),
         }
+    }
+
+    /// Branches on the row of an operation.
+    fn branch_on_op(&mut self, left: usize, i: usize, saved: Mark) -> Step {
         let mut conflict = self.culprits[i];
         for row in self.values(i) {
-            let why = match self.try_row(i, row, left, &saved) {
+            let why = match self.try_row(i, row, left, saved) {
                 Step::Conflict(why) => why,
                 step => return step,
             };
@@ -564,7 +587,7 @@ impl Search {
     }
 
     /// Everything below one placement; the state is as before unless a schedule was found.
-    fn try_row(&mut self, i: usize, row: u32, left: usize, saved: &Saved) -> Step {
+    fn try_row(&mut self, i: usize, row: u32, left: usize, saved: Mark) -> Step {
         if self.stop() {
             return Step::Stopped;
         }
@@ -584,14 +607,17 @@ impl Search {
         step
     }
 
-    fn save(&self) -> Saved {
-        Saved { domains: self.domains.clone(), sizes: self.sizes.clone(), culprits: self.culprits.clone() }
+    fn mark(&self) -> Mark {
+        Mark { words: self.old_words.len(), ops: self.old_ops.len() }
     }
 
-    fn restore(&mut self, saved: &Saved) {
-        self.domains.copy_from_slice(&saved.domains);
-        self.sizes.copy_from_slice(&saved.sizes);
-        self.culprits.copy_from_slice(&saved.culprits);
+    fn restore(&mut self, mark: Mark) {
+        for (at, word) in self.old_words.drain(mark.words..).rev() {
+            self.domains[at] = word;
+        }
+        for (i, size, culprits) in self.old_ops.drain(mark.ops..).rev() {
+            (self.sizes[i], self.culprits[i]) = (size, culprits);
+        }
     }
 
     /// A row behind a held one, of a resource of one unit, that fewer than `most` placements would hold.
@@ -623,10 +649,21 @@ impl Search {
                 for &c in &self.on[resource] {
                     let start = self.classes[c].segment.start as usize;
                     let at = if row >= start { row - start } else { row + self.ii - start };
-                    let can = |&&j: &&usize| !self.placed[j] && bit(self.domain(j), at);
-                    // No more than it takes to see that there are too many.
-                    let room = limit - spare - ways.len();
-                    ways.extend(self.having[c].iter().filter(can).take(room).map(|&j| (j, at as u32)));
+                    for &j in self.having[c].iter().filter(|&&j| !self.placed[j] && bit(self.domain(j), at)) {
+                        // Without an order of twins one is as good as another.
+                        let twin = self.twin_of[j].filter(|_| self.n > MANY);
+                        let again = |&(k, row): &(usize, u32)| {
+                            row as usize == at && twin.is_some() && self.twin_of[k] == twin
+                        };
+                        if ways.iter().any(again) {
+                            continue;
+                        }
+                        ways.push((j, at as u32));
+                        // No more than it takes to see that there are too many.
+                        if ways.len() + spare >= limit {
+                            break;
+                        }
+                    }
                     if ways.len() + spare >= limit {
                         break;
                     }
@@ -641,7 +678,7 @@ impl Search {
     }
 
     /// Branches on who holds a row, and on that nobody does.
-    fn branch_on_row(&mut self, left: usize, cover: &Cover, saved: &Saved) -> Step {
+    fn branch_on_row(&mut self, left: usize, cover: &Cover, saved: Mark) -> Step {
         let Cover { resource, row, ref ways, .. } = *cover;
         // Who could have held the row but for what others took, and who holds the one before.
         let waiting = self.users[resource].iter().filter(|&&j| !self.placed[j]);
@@ -677,8 +714,9 @@ impl Search {
         self.idle[resource] |= mine;
         self.lost += 1;
         self.hold(resource, row, true);
-        let step = match self.strike_resource(resource, mine) {
-            Ok(()) => self.descend(left),
+        let step = match self.strike_held(resource, row, 1, mine) {
+            Ok(()) if self.room(resource) => self.descend(left),
+            Ok(()) => Step::Conflict(self.holders(resource)),
             Err(conflict) => Step::Conflict(conflict),
         };
         let Step::Conflict(why) = step else { return step };
@@ -756,7 +794,8 @@ impl Search {
         if let Some((c, at)) = self.in_circuit[i] {
             self.close_circuit(c, at)?;
         }
-        if let Some(t) = self.twin_of[i] {
+        // Of many operations the order is in the way of finding anything, and no proof is near.
+        if let Some(t) = self.twin_of[i].filter(|_| self.n <= MANY) {
             for later in [true, false] {
                 self.bad.fill(0);
                 let (from, to) = if later { (0, row as usize) } else { (row as usize + 1, self.ii) };
@@ -776,14 +815,41 @@ impl Search {
             if before == Some(resource) {
                 continue;
             }
-            // One unit is held by one operation; of several units all who hold some are to blame.
-            let blame = if self.capacity[resource] == 1 { self.mask(i) } else { self.holders(resource) };
-            self.strike_resource(resource, blame)?;
+            if self.capacity[resource] > 1 {
+                // All who hold some of it are to blame.
+                self.strike_resource(resource, self.holders(resource))?;
+            } else {
+                for at in at..self.patterns[i].len() {
+                    let s = self.classes[self.patterns[i][at]].segment;
+                    if s.resource.index() == resource {
+                        let from = (row as usize + s.start as usize) % self.ii;
+                        self.strike_held(resource, from, s.rows as usize, self.mask(i))?;
+                    }
+                }
+            }
+            if !self.room(resource) {
+                return Err(self.holders(resource));
+            }
         }
         Ok(())
     }
 
-    /// Strikes out the rows at which operations meet what is held of a resource, and looks whether the rest fits.
+    /// Strikes out the rows at which operations meet rows of a resource of one unit that have just been taken.
+    fn strike_held(&mut self, resource: usize, from: usize, rows: usize, blame: u128) -> Result<(), u128> {
+        for at in 0..self.on[resource].len() {
+            let class = self.on[resource][at];
+            let s = self.classes[class].segment;
+            // From where it ends in the first of these rows to where it starts in the last.
+            let back = (s.start as usize + s.rows as usize - 1) % self.ii;
+            let start = (from + self.ii - back) % self.ii;
+            for at in 0..self.having[class].len() {
+                self.strike_arc(self.having[class][at], start, rows + s.rows as usize - 1, blame)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Strikes out the rows at which operations find too little of a resource.
     fn strike_resource(&mut self, resource: usize, blame: u128) -> Result<(), u128> {
         for at in 0..self.on[resource].len() {
             let class = self.on[resource][at];
@@ -795,7 +861,7 @@ impl Search {
                 self.strike(self.having[class][at], blame)?;
             }
         }
-        if self.room(resource) { Ok(()) } else { Err(self.holders(resource)) }
+        Ok(())
     }
 
     fn holders(&self, resource: usize) -> u128 {
@@ -827,21 +893,47 @@ impl Search {
             return Ok(());
         }
         let mut lost = 0;
-        for (word, bad) in self.domains[i * self.words..][..self.words].iter_mut().zip(&self.bad) {
-            if *word & bad != 0 {
-                lost += (*word & bad).count_ones();
-                *word &= !bad;
-            }
+        for word in 0..self.words {
+            lost += self.strike_word(i, word, self.bad[word]);
         }
+        self.struck(i, lost, blame)
+    }
+
+    /// Takes the `length` rows from `start` on away from an operation that is not placed.
+    fn strike_arc(&mut self, i: usize, start: usize, length: usize, blame: u128) -> Result<(), u128> {
+        if self.placed[i] {
+            return Ok(());
+        }
+        let (start, end) = (start as u32, (start + length.min(self.ii)) as u32);
+        let ii = self.ii as u32;
+        let mut lost = 0;
+        for (word, mask) in masks(start..end.min(ii)).chain(masks(0..end.saturating_sub(ii))) {
+            lost += self.strike_word(i, word, mask);
+        }
+        self.struck(i, lost, blame)
+    }
+
+    fn strike_word(&mut self, i: usize, word: usize, bad: u64) -> u32 {
+        let at = i * self.words + word;
+        let old = self.domains[at];
+        if old & bad == 0 {
+            return 0;
+        }
+        self.old_words.push((at, old));
+        self.domains[at] = old & !bad;
+        (old & bad).count_ones()
+    }
+
+    fn struck(&mut self, i: usize, lost: u32, blame: u128) -> Result<(), u128> {
         if lost != 0 {
+            self.old_ops.push((i, self.sizes[i], self.culprits[i]));
             self.sizes[i] -= lost;
             self.culprits[i] |= blame;
+            if self.sizes[i] == 0 {
+                self.weight[i] += 1;
+            }
         }
-        if self.sizes[i] == 0 {
-            self.weight[i] += 1;
-            return Err(self.culprits[i]);
-        }
-        Ok(())
+        if self.sizes[i] == 0 { Err(self.culprits[i]) } else { Ok(()) }
     }
 
     /// Rounds the distances of operations with known rows up to congruent ones, closes again, and strikes out the rows

@@ -37,8 +37,8 @@ use thiserror::Error;
 pub struct Options {
     /// Placements per operation, priority and II before the next priority or branch and bound is tried.
     pub budget: u32,
-    /// The most nodes of branch and bound per II; loops of many operations and rows get fewer, but always enough to
-    /// place everything once or twice. 0 for none.
+    /// The most nodes of branch and bound per II; loops of many operations and rows get fewer, but enough to place
+    /// everything twice. 0 for none.
     pub nodes: u32,
     /// Work in all: a placement counts as many units as there are operations, a node as many as operations times words of
     /// 64 rows. Nothing for 100 times the square of the operations, and at least 4,000,000: about 25 ms.
@@ -186,7 +186,9 @@ pub fn schedule(problem: &Problem, options: &Options) -> Result<Found, Iterative
     let mut obstacles: Vec<Obstacle> = Vec::new();
     let (mut refuted, mut skipped): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
     let mut any = false;
-    let mut search: Search<Schedule> = first_feasible(mii..=max, Gallop::Step, options.confirm, |ii| {
+    // Of large loops every probe counts, and an II of two parts in a hundred more is near enough to start from.
+    let gallop = if n as usize > SMALL { Gallop::Stride((mii / 50).max(1)) } else { Gallop::Step };
+    let mut search: Search<Schedule> = first_feasible(mii..=max, gallop, options.confirm, |ii| {
         // What does not fit in memory or numbers will not at a larger II.
         if failure.is_some() {
             return None;
@@ -270,6 +272,8 @@ fn attempt(problem: &Problem, ii: u32, options: &Options, work: &mut Work) -> Re
         return Ok(Tried::Stuck { obstacle, proven: true });
     }
     let n = problem.ops().len();
+    // The closure, whose relaxations are vectors of many.
+    work.spent += 2 * (n * n) as u64;
     let small = n <= SMALL && work.spent < work.limit;
     let budget = if small { options.budget } else { options.budget.min(LARGE_BUDGET) };
     let mut obstacle = None;
@@ -282,8 +286,7 @@ fn attempt(problem: &Problem, ii: u32, options: &Options, work: &mut Work) -> Re
         }
     }
     let unit = n.max(1) as u64 * u64::from(ii.div_ceil(64));
-    let once = 2 * n as u64 + 300;
-    let nodes = u64::from(options.nodes).min((NODE_WORK / unit).max(once));
+    let nodes = u64::from(options.nodes).min((NODE_WORK / unit).max(branch::two_runs(n)));
     if nodes > 0 {
         let (outcome, nodes) = branch::solve_closed(problem, &distances, &Limits { nodes, deadline: None });
         work.spent += nodes * unit;
@@ -517,8 +520,8 @@ mod tests {
         assert_eq!((found.bounds.mii(), found.schedule.ii), (3, 5), "{}", found.explain(&p));
         assert_eq!(
             found.explain(&p),
-            "II 5 is the least there is, 3 to 4 were proven infeasible; the bound is 3: resource `port` is wanted for 3 \
-             unit-cycles per iteration and has 1 units"
+            "II 5 is the least there is, 3 to 4 were proven infeasible; the bound is 3: the circuit `a`, `b` takes 3 cycles \
+             in 1 iterations"
         );
         assert_eq!(found.evidence, Evidence::Exhaustive);
         let found = schedule(&p, &Options { nodes: 0, ..Options::default() }).expect("schedulable");
