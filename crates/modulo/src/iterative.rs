@@ -29,6 +29,7 @@ use crate::problem::{Op, Problem, ProblemError, Resource, Schedule};
 use crate::search::{Confirm, Evidence, Gallop, Search, first_feasible};
 use crate::table::{Table, TableError};
 use crate::verify::{Violation, verify};
+use crate::what_if::{Standing, WhatIf};
 use cranelift_entity::EntityRef;
 use thiserror::Error;
 
@@ -41,7 +42,7 @@ pub struct Options {
     /// everything twice. 0 for none.
     pub nodes: u32,
     /// Work in all: a placement counts as many units as there are operations, a node as many as operations times words of
-    /// 64 rows. Nothing for 100 times the square of the operations, and at least 4,000,000: about 25 ms.
+    /// 64 rows. Nothing for 75 times the square of the operations, and at least 3,000,000: about 20 ms.
     pub work: Option<u64>,
     /// The largest II to try; nothing for one at which iterations hardly overlap.
     pub max_ii: Option<u32>,
@@ -101,6 +102,20 @@ impl Found {
     /// Whether no schedule of this II exists, by the bounds or by proof.
     pub fn is_refuted(&self, ii: u64) -> bool {
         ii < self.bounds.mii() || u32::try_from(ii).is_ok_and(|ii| self.refuted.binary_search(&ii).is_ok())
+    }
+
+    /// What would have to change for an II of one less; nothing where II is 1.
+    pub fn what_if(&self, problem: &Problem) -> Option<WhatIf> {
+        let ii = self.schedule.ii.checked_sub(1).filter(|&ii| ii > 0)?;
+        let mut what_if = WhatIf::new(problem, ii);
+        if what_if.standing == Standing::Untried {
+            if self.is_refuted(u64::from(ii)) {
+                what_if.standing = Standing::Refuted;
+            } else if self.probes.iter().any(|&(probe, _)| probe == ii) {
+                what_if.standing = Standing::Tried;
+            }
+        }
+        Some(what_if)
     }
 
     /// Why II is not lower, as a sentence.
@@ -181,7 +196,7 @@ pub fn schedule(problem: &Problem, options: &Options) -> Result<Found, Iterative
         return Err(IterativeError::Bound { mii: bounds.mii(), max });
     };
     let n = problem.ops().len() as u64;
-    let mut work = Work { spent: 0, limit: options.work.unwrap_or(4_000_000.max(100 * n * n)) };
+    let mut work = Work { spent: 0, limit: options.work.unwrap_or(3_000_000.max(75 * n * n)) };
     let mut failure = None;
     let mut obstacles: Vec<Obstacle> = Vec::new();
     let (mut refuted, mut skipped): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());

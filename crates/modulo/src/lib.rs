@@ -12,6 +12,7 @@
 //! * [`search`]: the one search for a least feasible number, of II or of costs;
 //! * [`iterative`]: iterative modulo scheduling on top of them;
 //! * [`branch`] and [`exact`]: an II decided by branch and bound, and the least one with its proof;
+//! * [`what_if`]: what would have to change for a smaller II;
 //! * [`random`]: random loops, for tests and benchmarks.
 //!
 //! ```
@@ -45,6 +46,7 @@ pub mod random;
 pub mod search;
 pub mod table;
 pub mod verify;
+pub mod what_if;
 
 pub use bounds::{Bounds, Reason, Recurrence, bounds};
 pub use closure::{ClosureError, Distances};
@@ -54,3 +56,4 @@ pub use problem::{Edge, Op, Problem, ProblemError, Resource, Schedule, Use};
 pub use search::{Confirm, Evidence, Gallop, Search, first_feasible};
 pub use table::{Table, TableError};
 pub use verify::{Violation, verify};
+pub use what_if::{Change, Standing, WhatIf};
