@@ -10,14 +10,15 @@ use sassafras_modulo::random::{self, Shape};
 use sassafras_modulo::{exact, iterative};
 use std::time::{Duration, Instant};
 
-/// Loops per shape and size.
+/// Loops per shape and size, and runs of each.
 const LOOPS: u64 = 20;
+const RUNS: u32 = 3;
 /// Small loops that are solved exactly, and the time for each.
 const SMALL: u64 = 500;
 const LIMIT: Duration = Duration::from_secs(1);
 
 fn main() {
-    println!("large loops: milliseconds of {LOOPS} each, and II over the bound");
+    println!("{LOOPS} large loops each: milliseconds, best of {RUNS} runs, and II over the bound");
     println!("{:>6} {:>6} {:>8} {:>8} {:>8} {:>8}", "ops", "shape", "median", "most", "ratio", "at it");
     for ops in [200, 300] {
         for shape in Shape::ALL {
@@ -25,9 +26,14 @@ fn main() {
             let (mut ratio, mut optimal) = (0.0, 0);
             for seed in 0..LOOPS {
                 let p = random::problem(shape, ops, seed);
-                let start = Instant::now();
-                let found = iterative::schedule(&p, &iterative::Options::default()).expect("valid");
-                times.push(start.elapsed().as_secs_f64() * 1e3);
+                let run = || {
+                    let start = Instant::now();
+                    let found = iterative::schedule(&p, &iterative::Options::default()).expect("valid");
+                    (start.elapsed().as_secs_f64() * 1e3, found)
+                };
+                let (first, found) = run();
+                // The best of several, since the machine may be shared.
+                times.push((1..RUNS).map(|_| run().0).fold(first, f64::min));
                 ratio += f64::from(found.schedule.ii) / found.bounds.mii() as f64 / LOOPS as f64;
                 optimal += u32::from(found.is_optimal());
             }

@@ -46,7 +46,8 @@ pub enum Outcome {
     Feasible(Schedule),
     /// There is none.
     Infeasible,
-    /// A limit was reached before either was known, or the II is beyond [`MAX_II`].
+    /// A limit was reached before either was known, or the problem is beyond [`MAX_II`] or
+    /// [`MAX_PART`].
     Stopped,
 }
 
@@ -55,6 +56,11 @@ pub const MAX_II: u32 = 1 << 14;
 
 /// Operations of a part up to which failures return further than one operation: as many as a set of them has bits.
 const MASK: usize = u128::BITS as usize;
+
+/// The most operations of a part that is searched, and the most rows that are left empty on the way: the search goes one call
+/// deeper with each of either, and stacks are short.
+pub const MAX_PART: usize = 1024;
+const MAX_LOST: usize = 128;
 
 /// Operations of a part from which runs are shorter.
 const MANY: usize = 64;
@@ -118,6 +124,9 @@ fn search_parts(
     let mut rows = vec![0u32; problem.ops().len()];
     let Some(parts) = Parts::new(problem, distances) else { return (Outcome::Infeasible, 0) };
     for members in &parts.members {
+        if members.len() > MAX_PART {
+            return (Outcome::Stopped, nodes);
+        }
         let left = Limits { nodes: limits.nodes.saturating_sub(nodes), ..*limits };
         let mut search = Search::new(problem, distances, &parts, members, left);
         search.jumps &= strategy.jumps;
@@ -622,7 +631,7 @@ impl Search {
 
     /// A row behind a held one, of a resource of one unit, that fewer than `most` placements would hold.
     fn cover(&self, most: u64) -> Option<Cover> {
-        let weight = self.spare_weight?;
+        let weight = self.spare_weight.filter(|_| self.lost < MAX_LOST)?;
         let mut best: Option<Cover> = None;
         let mut ways = Vec::new();
         for (resource, users) in self.users.iter().enumerate().filter(|(r, _)| self.capacity[*r] == 1) {
@@ -1091,6 +1100,29 @@ mod tests {
             }
         }
         assert!(verdicts.iter().all(|&v| v > 100), "{verdicts:?}");
+    }
+
+    #[test]
+    fn large_parts_do_not_overflow_the_stack() {
+        // One resource for all, and no slack: as deep as it goes.
+        for (ops, stopped) in [(MAX_PART, false), (MAX_PART + 1, true)] {
+            let mut p = Problem::new();
+            let r = p.add_resource("port", 1);
+            for i in 0..ops {
+                p.add_op(format!("o{i}"), vec![crate::Use::first(r, 1)]);
+            }
+            let limits = Limits { nodes: 3 * ops as u64, deadline: None };
+            let outcome = solve(&p, ops as u32, &limits).expect("small");
+            assert_eq!(matches!(outcome, Outcome::Stopped), stopped);
+        }
+        for shape in Shape::ALL {
+            let p = random::problem(shape, 900, 3);
+            let ii = crate::bounds::bounds(&p).mii() as u32 + 200;
+            let limits = Limits { nodes: 2000, deadline: None };
+            if let Outcome::Feasible(schedule) = solve(&p, ii, &limits).expect("small") {
+                assert_eq!(crate::verify(&p, &schedule), Ok(()));
+            }
+        }
     }
 
     #[test]
