@@ -9,9 +9,12 @@
 //!
 //! Search: per operation a set of rows, one bit each. The next operation is the one with the fewest rows left, those
 //! first that ran out of rows most often (Boussemart and others, 2004); of its rows those first that touch
-//! what is held, then ascending. The first operation of a part goes into row 0, since rows can be rotated, and operations
-//! with the same pattern and on no circuit take their rows in their order. A failure returns to the last operation that had
-//! to do with it (Prosser's conflict-directed backjumping, 1993).
+//! what is held, then ascending. Where a resource of one unit has little to spare, the question is instead who holds a row
+//! that follows a held one, or that nobody does: a few operations to choose from instead of many rows. Runs of growing
+//! length start anew with the weights of those before and put the one question or the other first, so that a bad start is not
+//! paid for long. The first operation of a part goes into row 0, since rows can be rotated, and operations with the same
+//! pattern and on no circuit take their rows in their order, unless there are many. A failure returns to the last
+//! decision that had to do with it (Prosser's conflict-directed backjumping, 1993).
 //!
 //! Propagation after each placement:
 //! 1. within a strongly connected part the [closure](crate::closure) is kept closed: the distance of two operations with
@@ -65,10 +68,10 @@ const MAX_LOST: usize = 128;
 /// Operations of a part from which runs are shorter.
 const MANY: usize = 64;
 
-/// Nodes that suffice to place `ops` operations in each of two runs, with few failures.
-pub(crate) fn two_runs(ops: usize) -> u64 {
+/// Nodes that suffice to place `ops` operations in one run, or in each of two, with few failures.
+pub(crate) fn runs(ops: usize, two: bool) -> u64 {
     let first = ops as u64 + Strategy::default().first_run / if ops > MANY { 4 } else { 1 };
-    2 * first + first / Strategy::default().growth
+    if two { 2 * first + first / Strategy::default().growth } else { first }
 }
 
 /// Decides whether `problem`, which [`Problem::check`] accepts, has a schedule of this II.

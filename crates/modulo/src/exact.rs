@@ -6,7 +6,7 @@
 //!
 //! Every II is decided by [`branch`]. A general constraint solver in its place did less: with rows and stages as variables
 //! and one cumulative constraint per resource over two turns, pumpkin 0.5 left 11 of 60 random loops undecided within
-//! a second each, this search 4 of the same.
+//! a second each, this search, as it was then, 4 of the same.
 //!
 //! Cost: exponential at worst, and limited in time per II and in all. Every schedule has been verified.
 

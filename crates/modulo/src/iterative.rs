@@ -39,7 +39,7 @@ pub struct Options {
     /// Placements per operation, priority and II before the next priority or branch and bound is tried.
     pub budget: u32,
     /// The most nodes of branch and bound per II; loops of many operations and rows get fewer, but enough to place
-    /// everything twice. 0 for none.
+    /// everything twice, or once where work is spent. 0 for none.
     pub nodes: u32,
     /// Work in all: a placement counts as many units as there are operations, a node as many as operations times words of
     /// 64 rows. Nothing for 75 times the square of the operations, and at least 3,000,000: about 20 ms.
@@ -301,7 +301,8 @@ fn attempt(problem: &Problem, ii: u32, options: &Options, work: &mut Work) -> Re
         }
     }
     let unit = n.max(1) as u64 * u64::from(ii.div_ceil(64));
-    let nodes = u64::from(options.nodes).min((NODE_WORK / unit).max(branch::two_runs(n)));
+    let nodes =
+        u64::from(options.nodes).min((NODE_WORK / unit).max(branch::runs(n, work.spent < work.limit)));
     if nodes > 0 {
         let (outcome, nodes) = branch::solve_closed(problem, &distances, &Limits { nodes, deadline: None });
         work.spent += nodes * unit;
