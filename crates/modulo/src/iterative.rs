@@ -1,45 +1,67 @@
-//! Iterative modulo scheduling: place by priority, eject what is in the way, give up after a budget, try a larger II.
+//! Iterative modulo scheduling: place by priority, eject what is in the way, give up after a budget, search rows by branch and
+//! bound, try a larger II.
 //!
 //! Goal: a schedule at the least II, or near it, in little time; no attention to registers.
 //!
 //! Priorities: the longest path that leaves an operation (its *height*), larger first; then the order of operations. Where
-//! that fails, operations of tight circuits first, then those of little slack, before II is given up. An operation goes into the first row that is free within the window that the placed ones leave it. Windows come from
-//! the [closure](crate::closure), not from edges, so that no placement within them makes the dependences of the rest
+//! that fails, and the loop is small, operations of tight circuits first, then those of little slack. An operation goes into
+//! the first row that is free within the window that the placed ones leave it. Windows come from the
+//! [closure](crate::closure), not from edges, so that no placement within them makes the dependences of the rest
 //! impossible. Where no row of the window is free the operation goes past it, into the first row that is, or, if there
 //! is none at all, one row later than the last time; whatever conflicts is ejected.
 //!
-//! Cost: one closure per II, and at most `3 · budget · n` placements, each with a look at all placed operations and at most
-//! II probes.
+//!
+//! What ejection does not settle is a puzzle of rows, and [branch and bound](crate::branch) over rows alone does better
+//! there: it looks back, and sees that a gap is too short for anything that waits. It comes last, because it gives no thought
+//! to how long values wait. It may also prove that an II has no schedule.
+//!
+//! Cost: one closure per II, at most `3 · budget · n` placements, each with a look at all placed operations and at most
+//! II probes, and some nodes of branch and bound. All of it is counted, so that the result never depends on the clock:
+//! once [`Options::work`] is spent, an II gets only what it takes to find any schedule, and when one is found the search ends.
 //!
 //! Source: Rau, *Iterative modulo scheduling* (1996); windows from the closure as in Huff's slack scheduling (1993). II is
 //! searched by [`first_feasible`], which says what is known of smaller ones.
 
 use crate::bounds::{Bounds, Reason, bounds};
+use crate::branch::{self, Limits, Outcome};
 use crate::closure::{ClosureError, Distances};
 use crate::problem::{Op, Problem, ProblemError, Resource, Schedule};
 use crate::search::{Confirm, Evidence, Gallop, Search, first_feasible};
 use crate::table::{Table, TableError};
 use crate::verify::{Violation, verify};
+use crate::what_if::{Standing, WhatIf};
 use cranelift_entity::EntityRef;
 use thiserror::Error;
 
 /// How much is tried.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Placements per operation, priority and II before the next priority or II is tried. Of 200 random loops 186 reach
-    /// the bound with 6, 196 with 20 and 198 with 100.
+    /// Placements per operation, priority and II before the next priority or branch and bound is tried.
     pub budget: u32,
+    /// The most nodes of branch and bound per II; loops of many operations and rows get fewer, but enough to place
+    /// everything twice, or once where work is spent. 0 for none.
+    pub nodes: u32,
+    /// Work in all: a placement counts as many units as there are operations, a node as many as operations times words of
+    /// 64 rows. Nothing for 75 times the square of the operations, and at least 3,000,000: about 20 ms.
+    pub work: Option<u64>,
     /// The largest II to try; nothing for one at which iterations hardly overlap.
     pub max_ii: Option<u32>,
-    /// Which smaller IIs are tried once one is found.
+    /// Which smaller IIs are tried once one is found, as far as work is left.
     pub confirm: Confirm,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { budget: 20, max_ii: None, confirm: Confirm::Bracket }
+        Options { budget: 8, nodes: 4000, work: None, max_ii: None, confirm: Confirm::Bracket }
     }
 }
+
+/// Operations up to which all priorities are tried at an II; of larger loops branch and bound alone finds more in less time.
+const SMALL: usize = 64;
+/// Placements per operation for loops of more.
+const LARGE_BUDGET: u32 = 2;
+/// The work of branch and bound at an II, unless placing everything once takes more.
+const NODE_WORK: u64 = 200_000;
 
 /// Where the scheduler was stuck at an II that it gave up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +87,8 @@ pub struct Found {
     pub evidence: Evidence,
     /// The IIs that were tried, in order, with whether they worked.
     pub probes: Vec<(u32, bool)>,
+    /// The IIs from the bound on that were proven to have no schedule, ascending.
+    pub refuted: Vec<u32>,
     /// Where the scheduler was stuck at the largest II below the schedule's; nothing where the schedule is at the bound.
     pub obstacle: Option<Obstacle>,
 }
@@ -72,7 +96,26 @@ pub struct Found {
 impl Found {
     /// Whether no schedule of a smaller II exists at all.
     pub fn is_optimal(&self) -> bool {
-        u64::from(self.schedule.ii) == self.bounds.mii()
+        (self.bounds.mii()..u64::from(self.schedule.ii)).all(|ii| self.is_refuted(ii))
+    }
+
+    /// Whether no schedule of this II exists, by the bounds or by proof.
+    pub fn is_refuted(&self, ii: u64) -> bool {
+        ii < self.bounds.mii() || u32::try_from(ii).is_ok_and(|ii| self.refuted.binary_search(&ii).is_ok())
+    }
+
+    /// What would have to change for an II of one less; nothing where II is 1.
+    pub fn what_if(&self, problem: &Problem) -> Option<WhatIf> {
+        let ii = self.schedule.ii.checked_sub(1).filter(|&ii| ii > 0)?;
+        let mut what_if = WhatIf::new(problem, ii);
+        if what_if.standing == Standing::Untried {
+            if self.is_refuted(u64::from(ii)) {
+                what_if.standing = Standing::Refuted;
+            } else if self.probes.iter().any(|&(probe, _)| probe == ii) {
+                what_if.standing = Standing::Tried;
+            }
+        }
+        Some(what_if)
     }
 
     /// Why II is not lower, as a sentence.
@@ -82,7 +125,7 @@ impl Found {
             Reason::Nothing => "an iteration starts every cycle".to_owned(),
             reason => reason.explain(problem),
         };
-        if self.is_optimal() {
+        if u64::from(ii) == mii {
             return format!("II {ii} is the least there is: {reason}");
         }
         let stuck = self.obstacle.as_ref().map_or(String::new(), |o| {
@@ -95,6 +138,14 @@ impl Found {
                 o.forced
             )
         });
+        if self.is_optimal() {
+            let last = ii - 1;
+            let which =
+                if u64::from(last) == mii { format!("{last} was") } else { format!("{mii} to {last} were") };
+            return format!(
+                "II {ii} is the least there is, {which} proven infeasible; the bound is {mii}: {reason}"
+            );
+        }
         let known = match self.evidence {
             Evidence::Exhaustive => "every smaller II was tried".to_owned(),
             Evidence::From(from) => format!("every smaller II from {from} on was tried"),
@@ -144,17 +195,31 @@ pub fn schedule(problem: &Problem, options: &Options) -> Result<Found, Iterative
     let Some(mii) = u32::try_from(bounds.mii()).ok().filter(|&mii| mii <= max) else {
         return Err(IterativeError::Bound { mii: bounds.mii(), max });
     };
+    let n = problem.ops().len() as u64;
+    let mut work = Work { spent: 0, limit: options.work.unwrap_or(3_000_000.max(75 * n * n)) };
     let mut failure = None;
     let mut obstacles: Vec<Obstacle> = Vec::new();
-    let search: Search<Schedule> = first_feasible(mii..=max, Gallop::Step, options.confirm, |ii| {
+    let (mut refuted, mut skipped): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
+    let mut any = false;
+    // Of large loops every probe counts, and an II of two parts in a hundred more is near enough to start from.
+    let gallop = if n as usize > SMALL { Gallop::Stride((mii / 50).max(1)) } else { Gallop::Step };
+    let mut search: Search<Schedule> = first_feasible(mii..=max, gallop, options.confirm, |ii| {
         // What does not fit in memory or numbers will not at a larger II.
         if failure.is_some() {
             return None;
         }
-        match attempt(problem, ii, options) {
-            Ok(Ok(schedule)) => Some(schedule),
-            Ok(Err(obstacle)) => {
+        if any && work.spent >= work.limit {
+            skipped.push(ii);
+            return None;
+        }
+        match attempt(problem, ii, options, &mut work) {
+            Ok(Tried::Schedule(schedule)) => {
+                any = true;
+                Some(schedule)
+            }
+            Ok(Tried::Stuck { obstacle, proven }) => {
                 obstacles.extend(obstacle);
+                refuted.extend(proven.then_some(ii));
                 None
             }
             Err(error) => {
@@ -167,8 +232,23 @@ pub fn schedule(problem: &Problem, options: &Options) -> Result<Found, Iterative
         return Err(failure.unwrap_or(IterativeError::NotFound { max }));
     };
     verify(problem, &schedule).map_err(IterativeError::Refused)?;
+    search.probes.retain(|(ii, _)| !skipped.contains(ii));
+    let left_out = skipped.into_iter().filter(|&s| s < ii).max();
+    let evidence = match (left_out, search.evidence) {
+        (None, evidence) => evidence,
+        (Some(last), Evidence::Exhaustive) if last + 1 < ii => Evidence::From(last + 1),
+        (Some(last), Evidence::From(from)) if last + 1 < ii => Evidence::From(from.max(last + 1)),
+        _ => Evidence::Monotone,
+    };
+    refuted.sort_unstable();
     let obstacle = obstacles.into_iter().filter(|o| o.ii < ii).max_by_key(|o| o.ii);
-    Ok(Found { schedule, bounds, evidence: search.evidence, probes: search.probes, obstacle })
+    Ok(Found { schedule, bounds, evidence, probes: search.probes, refuted, obstacle })
+}
+
+/// Work that was done, and how much may be.
+struct Work {
+    spent: u64,
+    limit: u64,
 }
 
 /// An II at which every operation can have its rows for itself and wait for all others.
@@ -182,31 +262,57 @@ fn relaxed_ii(problem: &Problem, mii: u64) -> u32 {
     u32::try_from(spans + latency.iter().sum::<u64>() + mii).unwrap_or(u32::MAX)
 }
 
+/// What became of an II.
+enum Tried {
+    Schedule(Schedule),
+    /// Where it was stuck, and whether there is no schedule at all.
+    Stuck {
+        obstacle: Option<Obstacle>,
+        proven: bool,
+    },
+}
+
 /// One II: a schedule, or where it was stuck.
-fn attempt(
-    problem: &Problem,
-    ii: u32,
-    options: &Options,
-) -> Result<Result<Schedule, Option<Obstacle>>, IterativeError> {
+fn attempt(problem: &Problem, ii: u32, options: &Options, work: &mut Work) -> Result<Tried, IterativeError> {
     let distances = match Distances::new(problem, ii) {
         Ok(distances) => distances,
-        Err(ClosureError::PositiveCircuit(_)) => return Ok(Err(None)),
+        Err(ClosureError::PositiveCircuit(_)) => return Ok(Tried::Stuck { obstacle: None, proven: true }),
         Err(error) => return Err(IterativeError::Closure(error)),
     };
     let table = Table::new(problem, ii).map_err(IterativeError::Table)?;
     // At an II above the bound an operation may be in its own way again, and then nothing needs to be tried.
     let alone = problem.ops().find_map(|op| Some((op, table.conflict(op, 0)?.0)));
     if let Some((op, resource)) = alone {
-        return Ok(Err(Some(Obstacle { ii, op, forced: 1, resource: Some(resource) })));
+        let obstacle = Some(Obstacle { ii, op, forced: 1, resource: Some(resource) });
+        return Ok(Tried::Stuck { obstacle, proven: true });
     }
-    let mut stuck = None;
-    for priority in Priority::ALL {
-        match Attempt::new(problem, &distances, table.clone(), priority).run(options.budget) {
-            Ok(schedule) => return Ok(Ok(schedule)),
-            Err(obstacle) => stuck = stuck.or(obstacle),
+    let n = problem.ops().len();
+    // The closure, whose relaxations are vectors of many.
+    work.spent += 2 * (n * n) as u64;
+    let small = n <= SMALL && work.spent < work.limit;
+    let budget = if small { options.budget } else { options.budget.min(LARGE_BUDGET) };
+    let mut obstacle = None;
+    for priority in Priority::ALL.into_iter().take(if small { Priority::ALL.len() } else { 1 }) {
+        let (result, placements) = Attempt::new(problem, &distances, table.clone(), priority).run(budget);
+        work.spent += placements * n as u64;
+        match result {
+            Ok(schedule) => return Ok(Tried::Schedule(schedule)),
+            Err(stuck) => obstacle = obstacle.or(stuck),
         }
     }
-    Ok(Err(stuck))
+    let unit = n.max(1) as u64 * u64::from(ii.div_ceil(64));
+    let nodes =
+        u64::from(options.nodes).min((NODE_WORK / unit).max(branch::runs(n, work.spent < work.limit)));
+    if nodes > 0 {
+        let (outcome, nodes) = branch::solve_closed(problem, &distances, &Limits { nodes, deadline: None });
+        work.spent += nodes * unit;
+        match outcome {
+            Outcome::Feasible(schedule) => return Ok(Tried::Schedule(schedule)),
+            Outcome::Infeasible => return Ok(Tried::Stuck { obstacle, proven: true }),
+            Outcome::Stopped => {}
+        }
+    }
+    Ok(Tried::Stuck { obstacle, proven: false })
 }
 
 /// Which operations are placed first. One order after the other is tried before an II is given up.
@@ -284,15 +390,21 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    fn run(mut self, budget: u32) -> Result<Schedule, Option<Obstacle>> {
-        let mut left = u64::from(budget.max(1)) * self.ops.len() as u64;
-        while let Some(place) = self.waiting.pop_first() {
-            if left == 0 {
-                return Err(self.obstacle());
-            }
-            left -= 1;
+    /// A schedule, or where it was stuck; with the placements that it took.
+    fn run(mut self, budget: u32) -> (Result<Schedule, Option<Obstacle>>, u64) {
+        let most = u64::from(budget.max(1)) * self.ops.len() as u64;
+        let mut placements = 0;
+        while placements < most
+            && let Some(place) = self.waiting.pop_first()
+        {
+            placements += 1;
             self.place(self.order[place]);
         }
+        (self.finish(), placements)
+    }
+
+    /// The schedule, if everything is placed.
+    fn finish(&self) -> Result<Schedule, Option<Obstacle>> {
         let times: Option<Vec<i64>> = self.ops.iter().map(|&op| self.table.time(op)).collect();
         let Some(mut times) = times else { return Err(self.obstacle()) };
         // Whole turns earlier or later change no row: the first operation starts in stage 0.
@@ -422,12 +534,18 @@ mod tests {
         p.add_edge(b, a, -1, 1);
         let found = schedule(&p, &Options::default()).expect("schedulable");
         assert_eq!((found.bounds.mii(), found.schedule.ii), (3, 5), "{}", found.explain(&p));
+        assert_eq!(
+            found.explain(&p),
+            "II 5 is the least there is, 3 to 4 were proven infeasible; the bound is 3: the circuit `a`, `b` takes 3 cycles \
+             in 1 iterations"
+        );
+        assert_eq!(found.evidence, Evidence::Exhaustive);
+        let found = schedule(&p, &Options { nodes: 0, ..Options::default() }).expect("schedulable");
         let text = found.explain(&p);
         assert!(
             text.starts_with("II 5, where the bound is 3: ") && text.contains("for want of `port`"),
             "{text}"
         );
-        assert_eq!(found.evidence, Evidence::Exhaustive);
     }
 
     #[test]

@@ -10,7 +10,10 @@
 //! * [`table`]: modulo reservation tables;
 //! * [`closure`]: the longest paths between all operations at a given II;
 //! * [`search`]: the one search for a least feasible number, of II or of costs;
-//! * [`iterative`]: iterative modulo scheduling on top of them.
+//! * [`iterative`]: iterative modulo scheduling on top of them;
+//! * [`branch`] and [`exact`]: an II decided by branch and bound, and the least one with its proof;
+//! * [`what_if`]: what would have to change for a smaller II;
+//! * [`random`]: random loops, for tests and benchmarks.
 //!
 //! ```
 //! use sassafras_modulo::{Problem, Use, iterative};
@@ -34,17 +37,23 @@
 //! ```
 
 pub mod bounds;
+pub mod branch;
 pub mod closure;
+pub mod exact;
 pub mod iterative;
 pub mod problem;
+pub mod random;
 pub mod search;
 pub mod table;
 pub mod verify;
+pub mod what_if;
 
 pub use bounds::{Bounds, Reason, Recurrence, bounds};
 pub use closure::{ClosureError, Distances};
+pub use exact::{Exact, ExactFound};
 pub use iterative::{Found, IterativeError, Options};
 pub use problem::{Edge, Op, Problem, ProblemError, Resource, Schedule, Use};
 pub use search::{Confirm, Evidence, Gallop, Search, first_feasible};
 pub use table::{Table, TableError};
 pub use verify::{Violation, verify};
+pub use what_if::{Change, Standing, WhatIf};

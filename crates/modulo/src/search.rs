@@ -19,6 +19,8 @@ pub enum Gallop {
     Value,
     /// Its distance from the lower end doubles: for II, where the answer is mostly the bound or little more.
     Step,
+    /// The same from a first distance on: for large II, where one cycle more or less is little.
+    Stride(u32),
 }
 
 /// Which smaller numbers are probed once one has been found.
@@ -103,12 +105,15 @@ pub fn first_feasible<T>(
         // The least number that may be the answer, if feasibility is monotone.
         let mut low = lower;
         let mut at = lower;
-        let mut step = 1u32;
+        let mut step = match gallop {
+            Gallop::Stride(first) => first.max(1),
+            _ => 1u32,
+        };
         while !p.at(at) && at < upper {
             low = at + 1;
             let next = match gallop {
                 Gallop::Value => at.saturating_mul(2).max(1),
-                Gallop::Step => lower.saturating_add(step),
+                Gallop::Step | Gallop::Stride(_) => lower.saturating_add(step),
             };
             step = step.saturating_mul(2);
             at = next.min(upper);
@@ -191,7 +196,7 @@ mod tests {
             feasible in prop::collection::vec(any::<bool>(), 1..70),
             monotone in any::<bool>(),
             lower in 0u32..6,
-            step in any::<bool>(),
+            gallop in prop_oneof![Just(Gallop::Value), Just(Gallop::Step), (0u32..9).prop_map(Gallop::Stride)],
             confirm in prop_oneof![Just(Confirm::Nothing), Just(Confirm::Bracket), Just(Confirm::Range)],
         ) {
             let mut feasible = feasible;
@@ -201,7 +206,6 @@ mod tests {
             let at = |n: u32| feasible[(n - lower) as usize].then_some(n);
             let upper = lower + feasible.len() as u32 - 1;
             let linear = (lower..=upper).find(|&n| at(n).is_some());
-            let gallop = if step { Gallop::Step } else { Gallop::Value };
             let s = first_feasible(lower..=upper, gallop, confirm, at);
             let found = s.found.as_ref().map(|f| f.0);
             if monotone || confirm == Confirm::Range || s.evidence == Evidence::Exhaustive {

@@ -107,7 +107,7 @@ struct Counts {
 }
 
 /// The words of a range of rows, each with the mask of its rows in the range.
-fn masks(rows: Range<u32>) -> impl DoubleEndedIterator<Item = (usize, u64)> {
+pub(crate) fn masks(rows: Range<u32>) -> impl DoubleEndedIterator<Item = (usize, u64)> {
     let (start, end) = (rows.start as usize, rows.end as usize);
     (start / 64..end.div_ceil(64)).map(move |word| {
         let low = u64::MAX << start.saturating_sub(word * 64).min(63);

@@ -3,8 +3,12 @@
 use proptest::prelude::*;
 use sassafras_modulo::closure::{Cell, ClosureError, close, close_scalar};
 use sassafras_modulo::iterative::{self, Options};
-use sassafras_modulo::{Distances, Op, Problem, Resource, Schedule, Table, Use, bounds, verify};
+use sassafras_modulo::{
+    Distances, Exact, Op, Problem, Resource, Schedule, Table, Use, bounds, exact, verify,
+};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
 
 /// A random number generator that a proptest seed starts: large graphs need no shrinking of their single cells.
 struct Random(u64);
@@ -344,6 +348,78 @@ proptest! {
             prop_assert!(!exists(&p, ii as u32), "II {} below the bound", ii);
         }
     }
+}
+
+/// How many IIs of tiny problems are feasible and infeasible.
+static VERDICTS: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+
+/// Patterns of few rows and edges that pin operations to each other, so that every II in question can be enumerated.
+fn tiny(seed: u64, ops: u64) -> Problem {
+    let mut random = Random(seed);
+    let mut p = Problem::new();
+    let resources: Vec<(Resource, u64)> = (0..1 + random.below(2))
+        .map(|i| {
+            let capacity = 1 + random.below(3);
+            (p.add_resource(format!("r{i}"), capacity as u32), capacity)
+        })
+        .collect();
+    for i in 0..ops {
+        let mut uses = Vec::new();
+        for &(resource, capacity) in &resources {
+            let mut start = random.below(3);
+            for _ in 0..random.below(3) {
+                let rows = 1 + random.below(3);
+                let units = 1 + random.below(capacity);
+                uses.push(Use { resource, start: start as u32, rows: rows as u32, units: units as u32 });
+                start += rows + random.below(3);
+            }
+        }
+        p.add_op(format!("o{i}"), uses);
+    }
+    for _ in 0..random.below(2 * ops) {
+        let (a, b) = (random.below(ops) as u32, random.below(ops) as u32);
+        let (a, b) = (a.min(b), a.max(b));
+        let latency = random.below(9) as i32;
+        if a < b {
+            p.add_edge(Op::from_u32(a), Op::from_u32(b), latency, 0);
+        }
+        if random.below(2) == 0 {
+            // Little more than what comes back, or far more.
+            let distance = 1 + random.below(3);
+            p.add_edge(Op::from_u32(b), Op::from_u32(a), random.below(8) as i32 - 3, distance as u32);
+        }
+    }
+    p
+}
+
+fn exact_agrees(seed: u64, ops: u64) -> Result<(), TestCaseError> {
+    let p = tiny(seed, ops);
+    prop_assert_eq!(p.check(), Ok(()));
+    for ii in (1u32..=12).filter(|ii| ii.pow(ops as u32) <= 20_000) {
+        let feasible = exists(&p, ii);
+        match exact::decide(&p, ii, Duration::from_secs(60)).expect("valid") {
+            Exact::Feasible(schedule) => {
+                prop_assert!(feasible);
+                prop_assert_eq!(schedule.ii, ii);
+                prop_assert!(naive_verify(&p, &schedule));
+            }
+            Exact::Infeasible => prop_assert!(!feasible, "II {}", ii),
+            Exact::TimedOut => prop_assert!(false, "II {} is not decided", ii),
+        }
+        // Below the bounds the verdict is no news.
+        if u64::from(ii) >= bounds(&p).mii() {
+            VERDICTS[usize::from(feasible)].fetch_add(1, Relaxed);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn exact_is_exact() {
+    let config = ProptestConfig { cases: 400, ..ProptestConfig::default() };
+    proptest!(config, |(seed in any::<u64>(), ops in 1u64..6)| exact_agrees(seed, ops)?);
+    let [infeasible, feasible] = [&VERDICTS[0], &VERDICTS[1]].map(|v| v.load(Relaxed));
+    assert!(infeasible > 20 && feasible > 200, "{infeasible} infeasible, {feasible} feasible");
 }
 
 /// Loops as compilers see them: one unit each, seldom for more than a cycle, chains and a few recurrences.
