@@ -31,7 +31,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod accumulators;
 pub mod agents;
 pub mod analysis;
 pub mod buffers;

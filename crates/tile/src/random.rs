@@ -53,12 +53,42 @@ struct Kind {
 }
 
 const KINDS: [Kind; 6] = [
-    Kind { name: "tma_load", execution: Execution::Async, storage: Storage::Shared, slots: &[0, 1], latency: 60 },
-    Kind { name: "wgmma", execution: Execution::InOrder, storage: Storage::Register, slots: &[3, 4], latency: 30 },
-    Kind { name: "tcgen05_mma", execution: Execution::InOrder, storage: Storage::Tensor, slots: &[3, 4], latency: 30 },
+    Kind {
+        name: "tma_load",
+        execution: Execution::Async,
+        storage: Storage::Shared,
+        slots: &[0, 1],
+        latency: 60,
+    },
+    Kind {
+        name: "wgmma",
+        execution: Execution::InOrder,
+        storage: Storage::Register,
+        slots: &[3, 4],
+        latency: 30,
+    },
+    Kind {
+        name: "tcgen05_mma",
+        execution: Execution::InOrder,
+        storage: Storage::Tensor,
+        slots: &[3, 4],
+        latency: 30,
+    },
     Kind { name: "simt", execution: Execution::Sync, storage: Storage::Register, slots: &[5, 7], latency: 6 },
-    Kind { name: "smem_write", execution: Execution::Sync, storage: Storage::Shared, slots: &[1], latency: 9 },
-    Kind { name: "smem_read", execution: Execution::Sync, storage: Storage::Register, slots: &[2], latency: 9 },
+    Kind {
+        name: "smem_write",
+        execution: Execution::Sync,
+        storage: Storage::Shared,
+        slots: &[1],
+        latency: 9,
+    },
+    Kind {
+        name: "smem_read",
+        execution: Execution::Sync,
+        storage: Storage::Register,
+        slots: &[2],
+        latency: 9,
+    },
 ];
 
 /// A random loop of up to so many operations; it passes [`Program::check`].
@@ -88,13 +118,16 @@ fn draw(rng: &mut Rng, most: u64, seed: u64) -> Program {
         p.values.push(ValueData { name, storage, bytes, element, part_of: None })
     };
     // Values from before the loop.
-    let before: Vec<Value> = (0..rng.below(2))
-        .map(|i| value(&mut p, rng, Storage::Shared, format!("before{i}")))
-        .collect();
+    let before: Vec<Value> =
+        (0..rng.below(2)).map(|i| value(&mut p, rng, Storage::Shared, format!("before{i}"))).collect();
     // Results first, so that operations can read those of later ones from earlier iterations.
     let mut plan: Vec<(usize, Vec<Value>)> = Vec::new();
     for i in 0..count {
-        let kind = rng.below(KINDS.len() as u64) as usize;
+        let mut kind = rng.below(KINDS.len() as u64) as usize;
+        // Only sm_100 has tensor memory.
+        while KINDS[kind].storage == Storage::Tensor && p.arch.as_deref() != Some("sm_100") {
+            kind = rng.below(KINDS.len() as u64) as usize;
+        }
         let storage = KINDS[kind].storage;
         let mut results = vec![value(&mut p, rng, storage, format!("v{i}"))];
         if rng.chance(8) {
@@ -104,13 +137,20 @@ fn draw(rng: &mut Rng, most: u64, seed: u64) -> Program {
     }
     // Two loads that fill one buffer together.
     if rng.chance(15) {
-        let loads: Vec<usize> =
-            (0..plan.len()).filter(|&i| KINDS[plan[i].0].name == "tma_load" && plan[i].1.len() == 1).collect();
+        let loads: Vec<usize> = (0..plan.len())
+            .filter(|&i| KINDS[plan[i].0].name == "tma_load" && plan[i].1.len() == 1)
+            .collect();
         if let [a, b, ..] = loads[..] {
             let (va, vb) = (plan[a].1[0], plan[b].1[0]);
             let bytes = p.values[va].bytes + p.values[vb].bytes;
             let element = p.values[va].element.clone();
-            let whole = p.values.push(ValueData { name: "whole".into(), storage: Storage::Shared, bytes, element, part_of: None });
+            let whole = p.values.push(ValueData {
+                name: "whole".into(),
+                storage: Storage::Shared,
+                bytes,
+                element,
+                part_of: None,
+            });
             p.values[va].part_of = Some(whole);
             p.values[vb].part_of = Some(whole);
         }
@@ -121,7 +161,11 @@ fn draw(rng: &mut Rng, most: u64, seed: u64) -> Program {
         let wanted = if kind.name == "tma_load" { rng.below(6) / 5 } else { 1 + rng.below(3) };
         for _ in 0..wanted {
             let carried = rng.chance(12);
-            let from = if carried { rng.below(plan.len() as u64) as usize } else { rng.below(i as u64 + 1) as usize };
+            let from = if carried {
+                rng.below(plan.len() as u64) as usize
+            } else {
+                rng.below(i as u64 + 1) as usize
+            };
             let distance = if carried { 1 + rng.below(2) as u32 } else { 0 };
             if !carried && from >= i {
                 if let Some(&v) = before.first() {

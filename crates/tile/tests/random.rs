@@ -21,14 +21,19 @@ fn prove_one(program: &Program, strategy: Strategy) -> Option<u32> {
         Err(error) => panic!("{error}\n{}", print(program)),
     };
     let budget = sassafras_tile::buffers::table(program);
-    let limits =
-        Limits { register: budget.register, shared: budget.shared, tensor: budget.tensor, barriers: budget.barriers };
+    let limits = Limits {
+        register: budget.register,
+        shared: budget.shared,
+        tensor: budget.tensor,
+        barriers: budget.barriers,
+    };
     let effort = Effort { seeds: 1, large: 1, held_steps: 1 << 14, ..Effort::default() };
     if let Err(violation) = prove(program, &scheduled, &limits, &effort) {
         panic!("{violation}\n{}\n{}", print(program), scheduled::print(&scheduled, program));
     }
     let text = scheduled::print(&scheduled, program);
-    let again = scheduled::parse(&text, std::slice::from_ref(program)).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let again =
+        scheduled::parse(&text, std::slice::from_ref(program)).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(again[0], scheduled, "{text}");
     Some(generated.analysis.ii)
 }
@@ -39,7 +44,8 @@ fn random_loops_are_proven() {
     let count = std::env::var("RANDOM_LOOPS").ok().and_then(|n| n.parse().ok()).unwrap_or(500u64);
     for seed in 0..count {
         let program = program(2 + seed % 23, seed);
-        let again = sassafras_tileir::program::parse(&print(&program)).unwrap_or_else(|e| panic!("{e}\n{}", print(&program)));
+        let again = sassafras_tileir::program::parse(&print(&program))
+            .unwrap_or_else(|e| panic!("{e}\n{}", print(&program)));
         assert_eq!(again[0], program);
         for strategy in Strategy::ALL {
             proven += u32::from(prove_one(&program, strategy).is_some());

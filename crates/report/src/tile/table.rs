@@ -28,7 +28,9 @@ pub fn draw(v: &View) -> String {
                 let end = start + u64::from(h.cycles);
                 let class = format!("s{}", o.stage % COLOURS);
                 svg.open(&format!("{}: stage {}, cycles {start} to {end}", o.name, o.stage));
-                for (from, to) in [(start, end.min(v.ii.into())), (0, end.saturating_sub(v.ii.into()).min(v.ii.into()))] {
+                for (from, to) in
+                    [(start, end.min(v.ii.into())), (0, end.saturating_sub(v.ii.into()).min(v.ii.into()))]
+                {
                     if from < to {
                         svg.block(&class, x(from as f64), y, x(to as f64) - x(from as f64), LINE - 4.0);
                     }

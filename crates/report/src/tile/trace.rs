@@ -39,15 +39,22 @@ fn one(pid: usize, l: &Loop, events: &mut Vec<Value>) {
         for i in 0..rounds {
             let tid = tids[usize::try_from(i).unwrap_or(0) % tids.len()];
             let args = json!({ "iteration": i, "stage": o.stage, "row": o.row, "order": o.order });
-            events.push(json!({ "name": format!("{} ({i})", o.name), "ph": "X", "cat": o.kind, "pid": pid, "tid": tid,
-                "ts": o.time + i * i64::from(v.ii), "dur": o.latency.max(1), "args": args }));
+            events.push(
+                json!({ "name": format!("{} ({i})", o.name), "ph": "X", "cat": o.kind, "pid": pid, "tid": tid,
+                "ts": o.time + i * i64::from(v.ii), "dur": o.latency.max(1), "args": args }),
+            );
         }
     }
     for r in &v.resources {
         let holds: Vec<(i64, u32, &str)> = v
             .ops
             .iter()
-            .flat_map(|o| o.holds.iter().filter(|h| h.resource == r.name).map(|h| (o.time + i64::from(h.start), h.cycles, o.name.as_str())))
+            .flat_map(|o| {
+                o.holds
+                    .iter()
+                    .filter(|h| h.resource == r.name)
+                    .map(|h| (o.time + i64::from(h.start), h.cycles, o.name.as_str()))
+            })
             .collect();
         if holds.is_empty() || r.capacity > 1 {
             continue;
@@ -55,8 +62,10 @@ fn one(pid: usize, l: &Loop, events: &mut Vec<Value>) {
         let tid = thread(&format!("slot {}", r.name), events);
         for i in 0..rounds {
             for (time, cycles, name) in &holds {
-                events.push(json!({ "name": format!("{name} ({i})"), "ph": "X", "cat": "slot", "pid": pid, "tid": tid,
-                    "ts": time + i * i64::from(v.ii), "dur": cycles, "args": {} }));
+                events.push(
+                    json!({ "name": format!("{name} ({i})"), "ph": "X", "cat": "slot", "pid": pid, "tid": tid,
+                    "ts": time + i * i64::from(v.ii), "dur": cycles, "args": {} }),
+                );
             }
         }
     }

@@ -15,7 +15,6 @@
 
 pub mod barriers;
 
-use crate::accumulators::Accumulators;
 use crate::agents::Plan;
 use crate::analysis::Analysis;
 use crate::generate::problem::duration;
@@ -23,7 +22,7 @@ use crate::options::Options;
 use crate::solve::Skeleton;
 use crate::union::Union;
 use sassafras_machine::tile::{Budget, budget};
-use sassafras_tileir::program::{Op, Program, Storage, Value};
+use sassafras_tileir::program::{Accumulators, Op, Program, Storage, Value};
 use std::collections::BTreeMap;
 
 /// A buffer to be.
@@ -161,8 +160,11 @@ pub fn assign(
             depths[m.0] = depths[m.0].min(p.depth);
         }
     }
-    let barriers: u64 =
-        pipes.iter().zip(&depths).map(|(p, &d)| if p.values.is_empty() || p.producers.is_empty() { 0 } else { 2 * u64::from(d) }).sum();
+    let barriers: u64 = pipes
+        .iter()
+        .zip(&depths)
+        .map(|(p, &d)| if p.values.is_empty() || p.producers.is_empty() { 0 } else { 2 * u64::from(d) })
+        .sum();
     let used = place(program, &mut plots, barriers * table(program).barrier_bytes);
     for (&storage, &need) in &used {
         let have = budget_of(program, options, storage);

@@ -12,10 +12,9 @@
 //!
 //! A mutex is a resource of one unit that its operations hold until they are done.
 
-use crate::accumulators::Accumulators;
 use cranelift_entity::EntityRef;
 use sassafras_modulo::{Op, Problem, Use};
-use sassafras_tileir::program::{self, Program, Value};
+use sassafras_tileir::program::{self, Accumulators, Program, Value};
 use std::collections::BTreeMap;
 
 /// What was made of a loop.

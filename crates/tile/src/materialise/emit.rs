@@ -174,12 +174,22 @@ pub fn must_acquire(
     })
 }
 
-/// Whether anything waits at a pipe: its readers, its writers, or the writers of what comes into its slots next.
+/// The pipe itself and those that share a buffer with it.
+pub fn sharing(scheduled: &Scheduled, pipe: Pipe) -> Vec<Pipe> {
+    let mut found = vec![pipe];
+    for buffer in scheduled.buffers.values().filter(|b| b.members.iter().any(|m| m.pipe == pipe)) {
+        found.extend(buffer.members.iter().map(|m| m.pipe));
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Whether anything waits at a pipe: its readers, its writers, or the writers of what shares its slots.
 fn needs_backing(program: &Program, plans: &[Plan], scheduled: &Scheduled, pipe: Pipe) -> bool {
     let p = &scheduled.pipes[pipe];
+    let acquires =
+        |q: Pipe| scheduled.pipes[q].writers.iter().any(|&w| must_acquire(program, plans, scheduled, q, w));
     p.readers.iter().any(|r| must_wait(program, plans, p, r.op))
-        || scheduled.pipes.iter().any(|(next, n)| {
-            before(scheduled, next).contains(&pipe)
-                && n.writers.iter().any(|&w| must_acquire(program, plans, scheduled, next, w))
-        })
+        || sharing(scheduled, pipe).into_iter().any(acquires)
 }

@@ -7,7 +7,7 @@
 //! * a writer in step with all readers of what was in the slot does not acquire, nor does the second writer of an agent;
 //! * a local pipe has no commits, and one whose slots nobody acquires no releases.
 
-use super::emit::{before, in_place, must_acquire, must_wait};
+use super::emit::{must_acquire, must_wait, sharing};
 use crate::agents::Plan;
 use crate::analysis::Analysis;
 use cranelift_entity::EntityRef;
@@ -26,8 +26,6 @@ pub struct Links {
     met: Vec<bool>,
     /// Per pipe: whether somebody acquires its slots.
     acquired: Vec<bool>,
-    /// Per operation: readers that need not release, since the operation replaces what it reads.
-    replaced: Vec<Vec<Reader>>,
 }
 
 impl Links {
@@ -40,7 +38,6 @@ impl Links {
             mutexes: vec![Vec::new(); n],
             met: vec![false; scheduled.pipes.len()],
             acquired: vec![false; scheduled.pipes.len()],
-            replaced: vec![Vec::new(); n],
         };
         for (pipe, p) in scheduled.pipes.iter() {
             if p.backing == Backing::Local {
@@ -50,9 +47,6 @@ impl Links {
             for &r in &p.readers {
                 let wait = must_wait(program, plans, p, r.op);
                 links.reads[r.op.index()].push((pipe, r, wait));
-                if in_place(program, scheduled, r.op, r.input) {
-                    links.replaced[r.op.index()].push(r);
-                }
             }
         }
         for (pipe, p) in scheduled.pipes.iter() {
@@ -60,7 +54,7 @@ impl Links {
                 let acquire = must_acquire(program, plans, scheduled, pipe, w);
                 links.writes[w.index()].push((pipe, acquire));
                 if acquire {
-                    before(scheduled, pipe).into_iter().for_each(|b| links.acquired[b.index()] = true);
+                    sharing(scheduled, pipe).into_iter().for_each(|b| links.acquired[b.index()] = true);
                 }
             }
         }
@@ -100,11 +94,10 @@ impl Links {
         steps.extend(self.mutexes[i].iter().map(|&m| Action::Lock(m, op)));
         steps.push(Action::Run(op));
         steps.extend(self.mutexes[i].iter().map(|&m| Action::Unlock(m, op)));
-        steps.extend(
-            self.writes[i].iter().filter(|w| self.met[w.0.index()]).map(|w| Action::Commit(w.0, op)),
-        );
+        steps
+            .extend(self.writes[i].iter().filter(|w| self.met[w.0.index()]).map(|w| Action::Commit(w.0, op)));
         for &(pipe, reader, _) in &self.reads[i] {
-            if self.acquired[pipe.index()] && !self.replaced[i].contains(&reader) {
+            if self.acquired[pipe.index()] {
                 steps.push(Action::Release(pipe, reader));
             }
         }

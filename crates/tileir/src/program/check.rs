@@ -1,6 +1,6 @@
 //! What a program must be like before anything is made of it.
 
-use super::{Execution, Op, Program, Storage};
+use super::{Accumulators, Execution, Op, Program, Storage};
 use cranelift_entity::EntityRef;
 use std::collections::BTreeSet;
 use thiserror::Error;
@@ -205,6 +205,18 @@ impl Program {
         for o in self.ops.values().filter(|o| o.execution == Execution::Async) {
             if o.results.iter().any(|v| !read.contains(&handed[v.index()])) {
                 return Err(ProgramError::Unread { op: o.name.clone() });
+            }
+        }
+        let accumulators = Accumulators::of(self);
+        for (op, data) in self.ops.iter() {
+            if let Some(o) = data.operands.iter().find(|o| o.in_place)
+                && !accumulators.replaces(op)
+            {
+                return Err(ProgramError::BadInPlace {
+                    op: data.name.clone(),
+                    value: self.values[o.value].name.clone(),
+                    why: "such operands must lead back to the value of one iteration ago, and nothing may read a value after it has been overwritten",
+                });
             }
         }
         for m in self.mutexes.values() {

@@ -14,9 +14,11 @@
 //!
 //! [`text`] is the readable form; [`Program::check`] says what makes no sense.
 
+mod accumulators;
 mod check;
 pub mod text;
 
+pub use accumulators::Accumulators;
 pub use check::ProgramError;
 pub use text::{TextError, parse, print};
 

@@ -13,8 +13,8 @@
 //! }
 //! ```
 //!
-//! Things are named before they are used, but for values, which an operation may read from an earlier iteration: all
-//! values stand before the operations. What is left out has no effect: holds, attributes, `sync`, a latency of 0.
+//! Things are named before they are used, but for the wholes of values; an operation may read what a later one defines from
+//! an earlier iteration, so values stand before the operations. What is left out has no effect: holds, attributes, `sync`, a latency of 0.
 
 use super::{
     Attributes, Execution, Hold, MutexData, Op, OpData, Operand, Order, Persistent, Program, Resource,
@@ -64,6 +64,7 @@ struct Names<'a> {
     resources: HashMap<&'a str, Resource>,
     values: HashMap<&'a str, Value>,
     ops: HashMap<&'a str, Op>,
+    parts: Vec<(Value, &'a str)>,
 }
 
 struct Reader<'w, 'a> {
@@ -111,6 +112,13 @@ impl<'a> Reader<'_, 'a> {
                 }
             }
         }
+        for (part, whole) in std::mem::take(&mut self.names.parts) {
+            let Some(&found) = self.names.values.get(whole) else {
+                let name = &self.program.values[part].name;
+                return self.words.error_back(format!("`{name}` is part of `{whole}`, which there is not"));
+            };
+            self.program.values[part].part_of = Some(found);
+        }
         Ok(self.program)
     }
 
@@ -141,13 +149,16 @@ impl<'a> Reader<'_, 'a> {
         let storage = self.storage()?;
         let bytes = self.words.number("bytes")?;
         let element = self.words.name("an element type")?.to_owned();
-        let part_of = if self.words.eat("part") {
+        let whole = if self.words.eat("part") {
             self.words.expect("of")?;
-            Some(find(self.words, &self.names.values, "value")?)
+            Some(self.words.name("a value")?)
         } else {
             None
         };
-        let new = self.program.values.push(ValueData { name: name.into(), storage, bytes, element, part_of });
+        let data = ValueData { name: name.into(), storage, bytes, element, part_of: None };
+        let new = self.program.values.push(data);
+        // The whole may come later.
+        self.names.parts.extend(whole.map(|whole| (new, whole)));
         self.names.values.entry(name).or_insert(new);
         Ok(())
     }

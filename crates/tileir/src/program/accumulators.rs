@@ -1,12 +1,12 @@
 //! Values that are updated where they are.
 //!
-//! An operand in place is a wish: it is granted where a chain of such operands leads around the loop once, as those of
-//! accumulators do. `acc1 = scale(acc[-1] in place)`, `acc = mma(acc1 in place)` is one: `acc1` and `acc` take turns in a
-//! single slot. A chain that does not come back would tie iterations to each other for nothing, so its values get slots
-//! of their own.
+//! An operand in place belongs to a chain of such operands that leads around the loop once, as those of accumulators do:
+//! `acc1 = scale(acc[-1] in place)`, `acc = mma(acc1 in place)` is one. `acc1` and `acc` take turns in a single slot. A chain
+//! that does not come back would tie iterations to each other for nothing, and a value that is read again after it has
+//! been overwritten cannot be in one: [`Program::check`] refuses both.
 
+use super::{Op, Program, Value};
 use cranelift_entity::EntityRef;
-use sassafras_tileir::program::{Op, Program, Value};
 
 /// The chains of a loop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,7 +65,9 @@ impl Accumulators {
             for (op, data) in program.ops.iter() {
                 for o in data.operands.iter().filter(|o| o.value == value) {
                     replaced += u32::from(o.in_place && chain.iter().any(|c| c.1 == op));
-                    if o.distance > replacing.unwrap_or(0) {
+                    // Nor may the operation that overwrites it read it a second time.
+                    let twice = !o.in_place && data.operands.iter().any(|p| p.in_place && p.value == value);
+                    if o.distance > replacing.unwrap_or(0) || twice {
                         return false;
                     }
                 }
