@@ -44,6 +44,7 @@ mod operand_time;
 mod rule;
 mod span;
 mod table;
+pub mod tile;
 mod unit;
 pub mod view;
 mod warp;

@@ -10,4 +10,5 @@ pub mod page;
 mod rows;
 pub mod side_by_side;
 pub mod text;
+pub mod tile;
 pub mod trace;

@@ -2,8 +2,11 @@
 //!
 //! * [`cuda`]: CUDA Tile IR as `tileirdisasm` prints it;
 //! * [`program`]: a loop as a scheduling problem: operations, values, orders, resources, attributes;
-//! * [`scheduled`]: a loop after scheduling: agents, pipes, mutexes, buffers, barriers.
+//! * [`scheduled`]: a loop after scheduling: agents, pipes, mutexes, buffers, barriers;
+//! * [`file`](mod@file): loops and scheduled loops in one text.
 
 pub mod cuda;
+pub mod file;
+mod lex;
 pub mod program;
 pub mod scheduled;

@@ -6,7 +6,8 @@
 //! * [`reorder`]: that a block's new order computes what the old one did;
 //! * [`against`]: that a file is a legal reordering of another, with registers renamed or not;
 //! * [`ptx`]: that a PTX module is a legal reordering of another, likewise;
-//! * [`hazards`]: that every hazard of scheduled SASS is covered by stalls or scoreboards.
+//! * [`hazards`]: that every hazard of scheduled SASS is covered by stalls or scoreboards;
+//! * [`tile`]: that a scheduled loop of tile operations computes what the loop does, without races or deadlocks.
 
 pub mod against;
 pub mod hazards;
@@ -14,4 +15,5 @@ mod live;
 mod precedence;
 pub mod ptx;
 pub mod reorder;
+pub mod tile;
 mod values;

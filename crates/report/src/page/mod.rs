@@ -12,7 +12,7 @@ mod listing;
 mod loops;
 mod pressure;
 mod show;
-mod svg;
+pub(crate) mod svg;
 mod timeline;
 mod words;
 

@@ -1,0 +1,259 @@
+//! Slots for the values of pipes: how many, shared by whom, where.
+//!
+//! Between generation and materialisation, in four steps:
+//! 1. *lifetimes*: a fill lives from its first writer's start to its last reader's end, in cycles of the loop; a value
+//!    needs as many slots as iterations begin in that time, and no fewer than the iterations it is carried over;
+//! 2. *barriers*: named barriers for mutexes and for pipes without values ([`barriers`]);
+//! 3. *buffers*: accumulators take turns in one slot, other values have a ring of slots;
+//! 4. *sharing*: rings of one slot with the same storage, element and size become one buffer where lifetimes are
+//!    disjoint in the same iteration: each then waits for the one before it.
+//!
+//! Offsets are given out from the largest buffer to the smallest. Whatever does not fit its budget is reported with what
+//! would: the caller limits depths and schedules again.
+//!
+//! Source: `tile-buffers`; budgets are a table of `machine`.
+
+pub mod barriers;
+
+use crate::accumulators::Accumulators;
+use crate::agents::Plan;
+use crate::analysis::Analysis;
+use crate::generate::problem::duration;
+use crate::options::Options;
+use crate::solve::Skeleton;
+use crate::union::Union;
+use sassafras_machine::tile::{Budget, budget};
+use sassafras_tileir::program::{Op, Program, Storage, Value};
+use std::collections::BTreeMap;
+
+/// A buffer to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plot {
+    /// Where.
+    pub storage: Storage,
+    /// Bytes of a slot.
+    pub bytes: u64,
+    /// The type of the elements.
+    pub element: String,
+    /// Slots.
+    pub depth: u32,
+    /// Its first byte.
+    pub offset: u64,
+    /// Whose values: the pipe's position, the value, what is added to an iteration for its turn.
+    pub members: Vec<(usize, Value, u32)>,
+}
+
+/// All buffers of a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Slots of each pipe.
+    pub depths: Vec<u32>,
+    /// Buffers.
+    pub plots: Vec<Plot>,
+    /// Bytes by storage.
+    pub used: BTreeMap<Storage, u64>,
+}
+
+/// What does not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Over {
+    /// Which storage.
+    pub storage: Storage,
+    /// Bytes that the buffers take.
+    pub need: u64,
+    /// Bytes there are.
+    pub have: u64,
+    /// Slots of values with which they would fit; nothing where one slot each is too much.
+    pub caps: Option<BTreeMap<Value, u32>>,
+}
+
+/// The budget of a storage for a loop.
+pub fn budget_of(program: &Program, options: &Options, storage: Storage) -> u64 {
+    if options.unlimited {
+        return u64::MAX / 4;
+    }
+    if let Some(b) = program.budgets.iter().rev().find(|b| b.0 == storage) {
+        return b.1;
+    }
+    let b = table(program);
+    match storage {
+        Storage::Register => b.register,
+        Storage::Shared => b.shared,
+        Storage::Tensor => b.tensor,
+    }
+}
+
+/// The row of the budget table for a loop's architecture.
+pub fn table(program: &Program) -> &'static Budget {
+    let digits: String = program.arch.iter().flat_map(|a| a.chars()).filter(char::is_ascii_digit).collect();
+    budget(digits.parse().unwrap_or(100))
+}
+
+/// A fill's life in cycles, from iteration 0's point of view.
+fn life(program: &Program, analysis: &Analysis, pipe: &Skeleton) -> (i64, i64) {
+    let ii = i64::from(analysis.ii);
+    let start = pipe.producers.iter().map(|&w| analysis.place(w).time).min().unwrap_or(0);
+    let end = pipe.readers.iter().map(|r| {
+        let distance = r.distance(program).unwrap_or(0);
+        analysis.place(r.op).time + i64::from(duration(program, r.op)) + ii * i64::from(distance)
+    });
+    let written = pipe.producers.iter().map(|&w| analysis.place(w).time + i64::from(duration(program, w)));
+    (start, end.chain(written).max().unwrap_or(start))
+}
+
+/// Slots that a pipe needs.
+fn slots(program: &Program, analysis: &Analysis, pipe: &Skeleton) -> u32 {
+    let (start, end) = life(program, analysis, pipe);
+    let carried = pipe.readers.iter().filter_map(|r| r.distance(program)).max().unwrap_or(0);
+    let turns = (end - start).max(1).unsigned_abs().div_ceil(u64::from(analysis.ii.max(1)));
+    u32::try_from(turns).unwrap_or(u32::MAX).max(carried).max(1)
+}
+
+/// Lays everything out.
+pub fn assign(
+    program: &Program,
+    analysis: &Analysis,
+    pipes: &[Skeleton],
+    plans: &[Plan],
+    options: &Options,
+) -> Result<Layout, Over> {
+    let accumulators = Accumulators::of(program);
+    let carrier = |value: Value| pipes.iter().position(|p| p.values.contains(&value));
+    let mut depths: Vec<u32> = pipes.iter().map(|p| slots(program, analysis, p)).collect();
+    let mut plots: Vec<Plot> = Vec::new();
+    let plot = |value: Value, depth: u32, members: Vec<(usize, Value, u32)>| {
+        let v = &program.values[value];
+        Plot { storage: v.storage, bytes: v.bytes, element: v.element.clone(), depth, offset: 0, members }
+    };
+    for chain in &accumulators.chains {
+        let members: Vec<(usize, Value, u32)> =
+            chain.iter().filter_map(|&(v, _)| Some((carrier(v)?, v, 1))).collect();
+        if let Some(&(_, value, _)) = members.first() {
+            plots.push(plot(value, 1, members));
+        }
+    }
+    // Rings, the shareable ones of one slot among them.
+    let mut single: Vec<(usize, Value)> = Vec::new();
+    for (i, pipe) in pipes.iter().enumerate().filter(|(_, p)| !p.producers.is_empty()) {
+        for &value in &pipe.values {
+            if accumulators.chain(value).is_some() || program.values[value].bytes == 0 {
+                continue;
+            }
+            let carried = pipe.readers.iter().filter_map(|r| r.distance(program)).max().unwrap_or(0);
+            if depths[i] == 1 && carried == 0 && !pipe.readers.is_empty() {
+                single.push((i, value));
+            } else {
+                plots.push(plot(value, depths[i], vec![(i, value, carried)]));
+            }
+        }
+    }
+    for set in share(program, analysis, pipes, plans, &single) {
+        let members: Vec<(usize, Value, u32)> = set.iter().map(|&s| (single[s].0, single[s].1, 0)).collect();
+        plots.push(plot(members[0].1, 1, members));
+    }
+    for p in &plots {
+        for m in &p.members {
+            depths[m.0] = depths[m.0].min(p.depth);
+        }
+    }
+    let barriers: u64 =
+        pipes.iter().zip(&depths).map(|(p, &d)| if p.values.is_empty() { 0 } else { 2 * u64::from(d) }).sum();
+    let used = place(program, &mut plots, barriers * table(program).barrier_bytes);
+    for (&storage, &need) in &used {
+        let have = budget_of(program, options, storage);
+        if need > have {
+            return Err(Over {
+                storage,
+                need,
+                have,
+                caps: tighten(program, pipes, &plots, storage, need - have),
+            });
+        }
+    }
+    Ok(Layout { depths, plots, used })
+}
+
+/// Sets of one-slot values that can share a slot, each in the order of their lives.
+fn share(
+    program: &Program,
+    analysis: &Analysis,
+    pipes: &[Skeleton],
+    plans: &[Plan],
+    single: &[(usize, Value)],
+) -> Vec<Vec<usize>> {
+    let ii = i64::from(analysis.ii);
+    let agent = |op: Op| plans.iter().position(|p| p.ops.contains(&op));
+    let lives: Vec<(i64, i64)> = single.iter().map(|&(i, _)| life(program, analysis, &pipes[i])).collect();
+    let mut union = Union::new(single.len());
+    let mut classes: Vec<Vec<usize>> = (0..single.len()).map(|s| vec![s]).collect();
+    for a in 0..single.len() {
+        for b in a + 1..single.len() {
+            let (va, vb) = (&program.values[single[a].1], &program.values[single[b].1]);
+            let same = va.storage == vb.storage && va.element == vb.element && va.bytes == vb.bytes;
+            let home = |s: usize| agent(pipes[single[s].0].producers[0]);
+            if !same || single[a].0 == single[b].0 || va.storage == Storage::Register && home(a) != home(b) {
+                continue;
+            }
+            let (ra, rb) = (union.find(a), union.find(b));
+            if ra == rb {
+                continue;
+            }
+            let mut members: Vec<usize> = classes[ra].iter().chain(&classes[rb]).copied().collect();
+            members.sort_by_key(|&s| lives[s]);
+            let apart = members.windows(2).all(|w| lives[w[0]].1 <= lives[w[1]].0);
+            let (first, last) = (members[0], members[members.len() - 1]);
+            if apart && lives[last].1 <= lives[first].0 + ii {
+                union.join(rb, ra);
+                classes[ra] = members;
+                classes[rb].clear();
+            }
+        }
+    }
+    classes.into_iter().filter(|c| !c.is_empty()).collect()
+}
+
+/// Gives out offsets, largest first, and returns the bytes of each storage.
+fn place(program: &Program, plots: &mut [Plot], barriers: u64) -> BTreeMap<Storage, u64> {
+    let align = table(program).align;
+    let mut used: BTreeMap<Storage, u64> = BTreeMap::new();
+    if barriers > 0 {
+        used.insert(Storage::Shared, barriers);
+    }
+    let mut order: Vec<usize> = (0..plots.len()).collect();
+    order.sort_by_key(|&i| (std::cmp::Reverse(plots[i].bytes), i));
+    for i in order {
+        let p = &mut plots[i];
+        let end = used.entry(p.storage).or_default();
+        p.offset = match p.storage {
+            Storage::Shared => end.next_multiple_of(align),
+            _ => *end,
+        };
+        *end = p.offset.saturating_add(p.bytes.saturating_mul(p.depth.into()));
+    }
+    used
+}
+
+/// Fewer slots for the values that take most, until what is too much is gone.
+fn tighten(
+    program: &Program,
+    pipes: &[Skeleton],
+    plots: &[Plot],
+    storage: Storage,
+    over: u64,
+) -> Option<BTreeMap<Value, u32>> {
+    let mut depth: Vec<u32> = plots.iter().map(|p| p.depth).collect();
+    let least = |p: &Plot| {
+        let carried = p.members.iter().flat_map(|m| &pipes[m.0].readers).filter_map(|r| r.distance(program));
+        carried.max().unwrap_or(0).max(1)
+    };
+    let mut freed = 0;
+    while freed < over {
+        let most = (0..plots.len())
+            .filter(|&i| plots[i].storage == storage && plots[i].bytes > 0 && depth[i] > least(&plots[i]))
+            .max_by_key(|&i| (plots[i].bytes * u64::from(depth[i]), std::cmp::Reverse(i)))?;
+        depth[most] -= 1;
+        freed += plots[most].bytes;
+    }
+    let changed = plots.iter().zip(&depth).filter(|(p, d)| **d < p.depth);
+    Some(changed.flat_map(|(p, &d)| p.members.iter().map(move |m| (m.1, d))).collect())
+}

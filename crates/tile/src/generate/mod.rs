@@ -1,0 +1,371 @@
+//! Generation: II, a stage and an order for every operation.
+//!
+//! ```text
+//! loop ──▶ problem ──▶ bounds ──▶ search over II ──▶ groups × arms ──▶ compaction ──▶ buffers fit? ──▶ analysis
+//!             ▲                                                                           │ no
+//!             └──────────────────────────── fewer slots ◀────────────────────────────────┘
+//! ```
+//!
+//! The arms are asked first, at II from the bound on. Where they need more than the bound, the iterative scheduler of
+//! [`modulo`](sassafras_modulo) is asked whether it can do with less. Whatever comes out is verified before it is published.
+//!
+//! Source: `tile-scheduler`, `tile-driver`, `tile-gates`.
+
+pub mod arms;
+pub mod compact;
+pub mod cost;
+pub mod driver;
+pub mod evaluate;
+pub mod groups;
+pub mod problem;
+pub mod serial;
+pub mod state;
+
+use crate::agents;
+use crate::analysis::{Analysis, Generator, Mii, places};
+use crate::buffers::{self, Layout, Over};
+use crate::contract::{self, ContractError};
+use crate::options::{Options, Selection};
+use crate::solve;
+use arms::Arm;
+use cranelift_entity::EntityRef;
+use groups::Groups;
+use problem::Built;
+use sassafras_machine::tile::{SlotKind, slot};
+use sassafras_modulo::{
+    ClosureError, Confirm, Distances, Evidence, Gallop, IterativeError, Problem, ProblemError, Schedule,
+    Table, TableError, Violation, bounds, first_feasible, iterative, verify,
+};
+use sassafras_tileir::program::{Execution, Program, ProgramError, Storage, Value};
+use sassafras_tileir::scheduled::Strategy;
+use state::State;
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// Why a loop was not scheduled.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GenerateError {
+    /// The loop makes no sense.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// A shape that a persistent loop cannot have.
+    #[error(transparent)]
+    Contract(#[from] ContractError),
+    /// The problem that was made of it makes no sense.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    /// Too many operations, or paths too long.
+    #[error(transparent)]
+    Closure(ClosureError),
+    /// A table would be too large.
+    #[error(transparent)]
+    Table(TableError),
+    /// Not even one iteration after the other.
+    #[error("no schedule: operations that wait for each other, or times beyond all numbers")]
+    None,
+    /// Prescribed stages or groups that no II fulfils.
+    #[error("the prescribed stages and groups cannot be kept at any II up to {most}")]
+    Prescribed {
+        /// The largest II that was tried.
+        most: u32,
+    },
+    /// One slot for each value is too much.
+    #[error(
+        "fails to assign {storage} buffers: {need} bytes are needed with one iteration at a time, {have} are there"
+    )]
+    Buffers {
+        /// Which storage.
+        storage: Storage,
+        /// Bytes needed.
+        need: u64,
+        /// Bytes there.
+        have: u64,
+    },
+    /// A limit on slots below what the loop carries from one iteration to another.
+    #[error("`{value}` cannot do with {asked} slots: it is carried over {least} iterations")]
+    Depth {
+        /// The value.
+        value: String,
+        /// What was asked for.
+        asked: u32,
+        /// What it needs.
+        least: u32,
+    },
+    /// A defect of a generator.
+    #[error("the schedule is wrong: {0}")]
+    Refused(Violation),
+}
+
+/// A published schedule and where its values live.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Generated {
+    /// The schedule.
+    pub analysis: Analysis,
+    /// Slots and buffers.
+    pub layout: Layout,
+}
+
+/// Schedules a loop. The same loop and options give the same schedule.
+pub fn generate(program: &Program, options: &Options) -> Result<Generated, GenerateError> {
+    program.check()?;
+    contract::check(program)?;
+    let mut caps = asked_depths(program, options)?;
+    let plans = agents::plan(program, options.strategy);
+    let mut iterations = 0;
+    loop {
+        let mut analysis = schedule(program, options, &caps)?;
+        analysis.constraint_iterations = iterations;
+        let pipes = solve::pipes(program, &analysis);
+        match buffers::assign(program, &analysis, &pipes, &plans, options) {
+            Ok(layout) => return Ok(Generated { analysis, layout }),
+            Err(Over { caps: Some(tighter), .. })
+                if iterations < options.max_constraint_iterations
+                    && analysis.generator != Generator::Serial =>
+            {
+                iterations += 1;
+                for (value, depth) in tighter {
+                    let cap = caps.entry(program.origin(value)).or_insert(depth);
+                    *cap = depth.min(*cap);
+                }
+            }
+            Err(Over { storage, need, have, .. }) => {
+                if analysis.generator == Generator::Serial {
+                    return Err(GenerateError::Buffers { storage, need, have });
+                }
+                // Too tight to overlap: one iteration after the other.
+                let mut serial = serial_analysis(program, &BTreeMap::new(), "buffers do not fit otherwise")?;
+                serial.trivial = true;
+                serial.constraint_iterations = iterations;
+                let pipes = solve::pipes(program, &serial);
+                let layout = buffers::assign(program, &serial, &pipes, &plans, options)
+                    .map_err(|o| GenerateError::Buffers { storage: o.storage, need: o.need, have: o.have })?;
+                return Ok(Generated { analysis: serial, layout });
+            }
+        }
+    }
+}
+
+/// The limits on slots that attributes and options ask for.
+fn asked_depths(program: &Program, options: &Options) -> Result<BTreeMap<Value, u32>, GenerateError> {
+    let mut caps: BTreeMap<Value, u32> = BTreeMap::new();
+    for o in program.ops.values() {
+        if let Some(depth) = o.attributes.max_depth {
+            o.results.iter().for_each(|&v| {
+                caps.insert(program.origin(v), depth.max(1));
+            });
+        }
+    }
+    for (v, data) in program.values.iter() {
+        if let Some(&depth) = options.depths.get(&data.name) {
+            caps.insert(program.origin(v), depth.max(1));
+        }
+    }
+    for (&value, &asked) in &caps {
+        let operands = program.ops.values().flat_map(|o| &o.operands);
+        let least =
+            operands.filter(|o| program.origin(o.value) == value).map(|o| o.distance).max().unwrap_or(0);
+        if asked < least {
+            return Err(GenerateError::Depth { value: program.values[value].name.clone(), asked, least });
+        }
+    }
+    Ok(caps)
+}
+
+/// Why the documented selection is serial, if it is.
+fn serial_reason(program: &Program, options: &Options) -> Option<&'static str> {
+    if options.selection == Selection::Serial || options.strategy == Strategy::None {
+        return Some("asked for");
+    }
+    if program.serial || program.ops.values().any(|o| o.attributes.serial) {
+        return Some("the source forces serial execution");
+    }
+    if options.selection == Selection::Documented {
+        if program.ops.len() < options.serial_threshold as usize {
+            return Some("fewer operations than the threshold");
+        }
+        if program.ops.values().all(|o| o.execution == Execution::Sync) {
+            return Some("no asynchronous operation");
+        }
+    }
+    None
+}
+
+/// Bounds of a loop, with what binds in words.
+fn mii(program: &Program, built: &Built, caps: &BTreeMap<Value, u32>) -> (Mii, String) {
+    let own = bounds(&built.problem);
+    let free = if caps.is_empty() {
+        own.clone()
+    } else {
+        bounds(&problem::build(program, &BTreeMap::new(), built.quantum).problem)
+    };
+    let mut fine = Problem::new();
+    let resources: Vec<_> = built
+        .problem
+        .resources()
+        .map(|r| fine.add_resource(built.problem.resource_name(r), built.problem.capacity(r)))
+        .collect();
+    for op in built.problem.ops() {
+        let is_fine = |r| slot(built.problem.resource_name(r)).is_some_and(|s| s.kind == SlotKind::Fine);
+        let uses = built.problem.uses(op).iter().filter(|u| is_fine(u.resource));
+        let uses = uses.map(|u| sassafras_modulo::Use { resource: resources[u.resource.index()], ..*u });
+        fine.add_op(built.problem.name(op), uses.collect());
+    }
+    let q = u64::from(built.quantum);
+    let found = Mii {
+        recurrence: free.recurrence.saturating_mul(q),
+        resource: own.resource.saturating_mul(q),
+        fine: bounds(&fine).resource.saturating_mul(q),
+        dependence: own.recurrence.saturating_mul(q),
+    };
+    (found, own.reason().explain(&built.problem))
+}
+
+fn serial_analysis(
+    program: &Program,
+    caps: &BTreeMap<Value, u32>,
+    because: &'static str,
+) -> Result<Analysis, GenerateError> {
+    let built = problem::build(program, caps, 1);
+    built.problem.check()?;
+    let schedule = serial::generate(program, &built.problem, 1).ok_or(GenerateError::None)?;
+    verify(&built.problem, &schedule).map_err(GenerateError::Refused)?;
+    let mut found = publish(program, &built, &schedule, caps);
+    found.generator = Generator::Serial;
+    found.serial_because = Some(because);
+    Ok(found)
+}
+
+/// The analysis of a schedule in rows of the problem.
+fn publish(program: &Program, built: &Built, schedule: &Schedule, caps: &BTreeMap<Value, u32>) -> Analysis {
+    let q = built.quantum;
+    let in_cycles = Schedule {
+        ii: schedule.ii.saturating_mul(q),
+        times: schedule.times.iter().map(|t| t * i64::from(q)).collect(),
+    };
+    let places = places(program, &in_cycles);
+    let groups = Groups::of(program);
+    let (mii, bound) = mii(program, built, caps);
+    Analysis {
+        ii: in_cycles.ii,
+        stages: places.iter().map(|p| p.stage + 1).max().unwrap_or(1),
+        places,
+        generator: Generator::Arms,
+        serial_because: None,
+        trivial: false,
+        arms: Vec::new(),
+        mii,
+        bound,
+        evidence: Evidence::Exhaustive,
+        probes: Vec::new(),
+        cost: cost::of_schedule(&built.problem, schedule, cost::Feasibility::Slots, None),
+        caps: caps.clone(),
+        constraint_iterations: 0,
+        quantum: q,
+        leaders: program.ops.keys().map(|op| groups.leaders[groups.of[op.index()]]).collect(),
+    }
+}
+
+/// One schedule under the given limits.
+fn schedule(
+    program: &Program,
+    options: &Options,
+    caps: &BTreeMap<Value, u32>,
+) -> Result<Analysis, GenerateError> {
+    if let Some(because) = serial_reason(program, options) {
+        return serial_analysis(program, caps, because);
+    }
+    let mut built = problem::build(program, caps, 1);
+    built.problem.check()?;
+    let least = bounds(&built.problem).mii();
+    if options.rrt_size_threshold > 0 && least > u64::from(options.rrt_size_threshold) {
+        let quantum = least.div_ceil(u64::from(options.rrt_size_threshold));
+        built = problem::build(program, caps, u32::try_from(quantum).unwrap_or(u32::MAX));
+        built.problem.check()?;
+    }
+    let problem = &built.problem;
+    let groups = Groups::of(program);
+    let bound = bounds(problem);
+    let least = u32::try_from(bound.mii().max(1)).map_err(|_| GenerateError::None)?;
+    let serial = serial::generate(program, problem, built.quantum).ok_or(GenerateError::None)?;
+    let most = serial.ii.max(least);
+    let stages = (options.strategy == Strategy::Unspecialize).then_some(options.unspecialized_stages.max(1));
+    let mut failure = None;
+    let search = first_feasible(least..=most, Gallop::Step, Confirm::Bracket, |ii| {
+        if failure.is_some() {
+            return None;
+        }
+        match attempt(program, problem, &groups, ii, stages, options) {
+            Ok(found) => found,
+            Err(error) => {
+                failure = Some(error);
+                None
+            }
+        }
+    });
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    let pinned = program.ops.values().any(|o| o.attributes.stage.is_some())
+        || groups.members.len() < program.ops.len();
+    let arms_ii = search.found.as_ref().map(|f| f.0);
+    let mut evidence = search.evidence;
+    let mut by = Generator::Arms;
+    let mut found: Option<(Schedule, Vec<Arm>)> = search.found.map(|f| f.1);
+    if options.rescue && !pinned && arms_ii.is_none_or(|ii| ii > least) {
+        let below = arms_ii.map_or(most, |ii| ii - 1);
+        let ask = iterative::Options { max_ii: Some(below), ..iterative::Options::default() };
+        match iterative::schedule(problem, &ask) {
+            Ok(other) if stages.is_none_or(|s| other.schedule.stages() <= i64::from(s)) => {
+                evidence = other.evidence;
+                by = Generator::Iterative;
+                found = Some((other.schedule, Vec::new()));
+            }
+            Ok(_) | Err(IterativeError::NotFound { .. } | IterativeError::Bound { .. }) => {}
+            Err(IterativeError::Refused(violation)) => return Err(GenerateError::Refused(violation)),
+            Err(_) => {}
+        }
+    }
+    let Some((mut schedule, arms)) = found else {
+        if pinned {
+            return Err(GenerateError::Prescribed { most });
+        }
+        let mut serial = serial_analysis(program, caps, "no generator found a schedule that overlaps")?;
+        serial.trivial = true;
+        serial.probes = search.probes;
+        return Ok(serial);
+    };
+    if !pinned {
+        compact::compact(program, problem, &mut schedule, |_| false);
+        let ii = i64::from(schedule.ii);
+        let first = schedule.times.iter().min().map_or(0, |t| t.div_euclid(ii) * ii);
+        schedule.times.iter_mut().for_each(|t| *t -= first);
+    }
+    verify(problem, &schedule).map_err(GenerateError::Refused)?;
+    let mut analysis = publish(program, &built, &schedule, caps);
+    analysis.generator = by;
+    analysis.arms = arms;
+    analysis.evidence = evidence;
+    analysis.probes = search.probes;
+    Ok(analysis)
+}
+
+type Placed = Option<(Schedule, Vec<Arm>)>;
+
+fn attempt(
+    program: &Program,
+    problem: &Problem,
+    groups: &Groups,
+    ii: u32,
+    stages: Option<u32>,
+    options: &Options,
+) -> Result<Placed, GenerateError> {
+    let distances = match Distances::new(problem, ii) {
+        Ok(distances) => distances,
+        Err(ClosureError::PositiveCircuit(_)) => return Ok(None),
+        Err(error) => return Err(GenerateError::Closure(error)),
+    };
+    let table = Table::new(problem, ii).map_err(GenerateError::Table)?;
+    let mut state = State::new(program, problem, groups, &distances, table, stages);
+    Ok(driver::place(&mut state, options).ok())
+}

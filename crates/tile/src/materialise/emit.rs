@@ -1,0 +1,185 @@
+//! Skeletons become pipes with slots and backings; mutexes get their barriers.
+
+use super::MaterialiseError;
+use crate::agents::Plan;
+use crate::analysis::{Analysis, Generator};
+use crate::buffers::{self, Layout, barriers};
+use crate::options::Options;
+use crate::solve::Skeleton;
+use cranelift_entity::{EntityRef, PrimaryMap};
+use sassafras_machine::tile::threshold;
+use sassafras_tileir::program::{Execution, Mutex, Op, Program};
+use sassafras_tileir::scheduled::{
+    Backing, BufferData, Flavour, Input, Member, MutexData, Pipe, PipeData, Scheduled, Strategy,
+};
+
+/// What a loop that one agent runs is called.
+pub fn single(analysis: &Analysis, options: &Options) -> Strategy {
+    match options.strategy {
+        Strategy::None => Strategy::None,
+        _ if analysis.generator == Generator::Serial => Strategy::None,
+        _ => Strategy::Unspecialize,
+    }
+}
+
+/// Who runs an operation.
+pub fn agent_of(plans: &[Plan], op: Op) -> usize {
+    plans.iter().position(|p| p.ops.binary_search(&op).is_ok()).unwrap_or(0)
+}
+
+/// Whether `second` in its agent can only start when `first` in its own is done, without any step that says so: one agent
+/// performs both, and the first is done when its step is, or both are in one queue.
+pub fn in_step(program: &Program, plans: &[Plan], first: Op, second: Op) -> bool {
+    let same_queue = program.queue(first).is_some() && program.queue(first) == program.queue(second);
+    agent_of(plans, first) == agent_of(plans, second)
+        && (program.ops[first].execution == Execution::Sync || same_queue)
+}
+
+/// Builds everything but agents.
+pub fn emit(
+    program: &Program,
+    analysis: &Analysis,
+    layout: &Layout,
+    plans: &[Plan],
+    mutexes: &[(Mutex, Op)],
+    skeletons: &[Skeleton],
+) -> Result<Scheduled, MaterialiseError> {
+    let mut scheduled = Scheduled {
+        name: program.name.clone(),
+        ii: analysis.ii,
+        stages: analysis.stages,
+        strategy: Strategy::None,
+        trivial: analysis.trivial,
+        short_below: 0,
+        pipes: PrimaryMap::new(),
+        mutexes: PrimaryMap::new(),
+        buffers: PrimaryMap::new(),
+        agents: PrimaryMap::new(),
+        tile_loop: None,
+    };
+    for (i, s) in skeletons.iter().enumerate() {
+        let place = s.key().map(|op| analysis.place(op));
+        let tokens = s.values.iter().all(|&v| program.values[v].bytes == 0);
+        let carried = s.readers.iter().filter_map(|r| r.distance(program)).max().unwrap_or(0);
+        let depth = if tokens && !s.producers.is_empty() {
+            layout.depths[i].max(threshold("scalar_pipe_depth"))
+        } else {
+            layout.depths[i]
+        };
+        scheduled.pipes.push(PipeData {
+            flavour: if tokens || s.producers.is_empty() { Flavour::Scalar } else { Flavour::Tile },
+            writers: s.producers.clone(),
+            values: s.values.clone(),
+            readers: s.readers.clone(),
+            depth,
+            initial: if s.producers.is_empty() { 0 } else { carried },
+            backing: Backing::Local,
+            stage: place.map_or(0, |p| p.stage),
+            order: place.map_or(0, |p| p.order),
+        });
+    }
+    for plot in &layout.plots {
+        let members =
+            plot.members.iter().map(|&(pipe, value, shift)| Member { pipe: Pipe::new(pipe), value, shift });
+        scheduled.buffers.push(BufferData {
+            storage: plot.storage,
+            bytes: plot.bytes,
+            element: plot.element.clone(),
+            depth: plot.depth,
+            offset: plot.offset,
+            members: members.collect(),
+        });
+    }
+    // Which pipes need something to meet at.
+    let named: Vec<Pipe> = scheduled
+        .pipes
+        .iter()
+        .filter(|(pipe, p)| !p.writers.is_empty() && needs_backing(program, plans, &scheduled, *pipe))
+        .map(|(pipe, _)| pipe)
+        .collect();
+    let mut tokens = Vec::new();
+    for pipe in named {
+        let carries = scheduled.pipes[pipe].values.iter().any(|&v| program.values[v].bytes > 0);
+        if carries {
+            scheduled.pipes[pipe].backing = Backing::Mbarrier;
+        } else {
+            tokens.push(pipe);
+        }
+    }
+    // Iterations overlap, so that everything lives as long as the loop does.
+    let lives = vec![(0, i64::MAX); mutexes.len() + tokens.len()];
+    let have = buffers::table(program).barriers;
+    let given = barriers::assign(&lives, have)
+        .map_err(|_| MaterialiseError::Barriers { wanted: lives.len(), have })?;
+    for (&(of, first), &barrier) in mutexes.iter().zip(&given) {
+        let place = analysis.place(first);
+        scheduled.mutexes.push(MutexData { of, barrier, stage: place.stage, order: place.order });
+    }
+    for (&pipe, &barrier) in tokens.iter().zip(&given[mutexes.len()..]) {
+        scheduled.pipes[pipe].backing = Backing::NamedBarrier(barrier);
+    }
+    Ok(scheduled)
+}
+
+/// Pipes whose fills are in the slots that `pipe` writes next: its own, and those that share its buffers.
+pub fn before(scheduled: &Scheduled, pipe: Pipe) -> Vec<Pipe> {
+    let mut found = Vec::new();
+    for buffer in scheduled.buffers.values() {
+        let count = buffer.members.len();
+        for (i, _) in buffer.members.iter().enumerate().filter(|(_, m)| m.pipe == pipe) {
+            // `depth` turns before, whose that is.
+            let back = buffer.depth as usize % count;
+            found.push(buffer.members[(i + count - back) % count].pipe);
+        }
+    }
+    if found.is_empty() {
+        found.push(pipe);
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Whether the operation's operand is what its result takes the place of.
+pub fn in_place(program: &Program, scheduled: &Scheduled, op: Op, input: Input) -> bool {
+    let Input::Operand(i) = input else { return false };
+    let Some(operand) = program.ops[op].operands.get(i as usize) else { return false };
+    let [result] = program.ops[op].results[..] else { return false };
+    // A wish that was not granted has slots of its own.
+    let holds = |v| scheduled.buffers.values().find(|b| b.members.iter().any(|m| m.value == v));
+    let shared = holds(result).is_some_and(|b| {
+        b.members.iter().any(|m| m.value == operand.value) && b.members.iter().all(|m| m.shift == 1)
+    });
+    operand.in_place && shared
+}
+
+/// Whether a reader must wait for a pipe's writers.
+pub fn must_wait(program: &Program, plans: &[Plan], p: &PipeData, reader: Op) -> bool {
+    p.writers.iter().any(|&w| !in_step(program, plans, w, reader))
+}
+
+/// Whether a writer must wait for a slot.
+pub fn must_acquire(
+    program: &Program,
+    plans: &[Plan],
+    scheduled: &Scheduled,
+    pipe: Pipe,
+    writer: Op,
+) -> bool {
+    before(scheduled, pipe).into_iter().any(|p| {
+        scheduled.pipes[p].readers.iter().any(|r| {
+            let replaced = r.op == writer && in_place(program, scheduled, r.op, r.input);
+            !replaced && !in_step(program, plans, r.op, writer)
+        })
+    })
+}
+
+/// Whether anything waits at a pipe: its readers, its writers, or the writers of what comes into its slots next.
+fn needs_backing(program: &Program, plans: &[Plan], scheduled: &Scheduled, pipe: Pipe) -> bool {
+    let p = &scheduled.pipes[pipe];
+    p.readers.iter().any(|r| must_wait(program, plans, p, r.op))
+        || scheduled.pipes.iter().any(|(next, n)| {
+            before(scheduled, next).contains(&pipe)
+                && n.writers.iter().any(|&w| must_acquire(program, plans, scheduled, next, w))
+        })
+}

@@ -1,0 +1,669 @@
+//! What a schedule says, without running it.
+
+use super::Limits;
+use super::names::Names;
+use super::violation::Violation;
+use cranelift_entity::EntityRef;
+use sassafras_tileir::program::{Op, Program, Storage, Value};
+use sassafras_tileir::scheduled::{
+    Action, Agent, AgentData, Backing, Base, Flavour, Input, Pipe, Reader, Scheduled, Step,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The largest depth of pipes and buffers, number of initial fills, shift, lead and `short_below` that is looked at: a
+/// replay has a table entry for each.
+const MAX_NUMBER: u64 = 1 << 16;
+/// The largest number of slots of all buffers.
+const MAX_SLOTS: u64 = 1 << 20;
+
+/// All steps of an agent, with the name of their part and what they count from.
+pub(super) fn parts(a: &AgentData) -> [(&'static str, &[Step], Base, &'static str); 4] {
+    [
+        ("prologue", &a.prologue, Base::First, "the first"),
+        ("steady", &a.steady, Base::Round, "the round"),
+        ("epilogue", &a.epilogue, Base::Trips, "the number of trips"),
+        ("short", &a.short, Base::Round, "the round"),
+    ]
+}
+
+pub(super) struct Structure<'a> {
+    n: Names<'a>,
+    limits: &'a Limits,
+    /// Who runs each operation.
+    owners: Vec<Option<Agent>>,
+    /// For each value the operations that write its origin.
+    writers: Vec<Vec<Op>>,
+    found: Vec<Violation>,
+}
+
+/// Everything that is wrong. References to things that there are not are found first and alone, since nothing else can be
+/// asked then.
+pub(super) fn violations(program: &Program, scheduled: &Scheduled, limits: &Limits) -> Vec<Violation> {
+    if let Err(e) = program.check() {
+        return vec![Violation::Program { why: e.to_string() }];
+    }
+    let n = Names { p: program, s: scheduled };
+    let owners = vec![None; program.ops.len()];
+    let mut c = Structure { n, limits, owners, writers: Vec::new(), found: Vec::new() };
+    c.references();
+    c.numbers();
+    if !c.found.is_empty() {
+        return c.found;
+    }
+    c.writers = program.writers();
+    if scheduled.name != program.name {
+        let (scheduled, program) = (scheduled.name.clone(), program.name.clone());
+        c.found.push(Violation::Name { scheduled, program });
+    }
+    c.agents();
+    c.steps();
+    c.coverage();
+    c.pipes();
+    c.inputs();
+    c.barriers();
+    c.mutexes();
+    c.buffers();
+    c.in_place();
+    if let Err(why) = super::tiles::check(program.persistent.as_ref(), scheduled.tile_loop.as_ref()) {
+        c.found.push(Violation::TileLoop { why });
+    }
+    c.found
+}
+
+impl<'a> Structure<'a> {
+    fn all_steps(&self) -> impl Iterator<Item = (Agent, Step)> + use<'a> {
+        let agents = self.n.s.agents.iter();
+        agents.flat_map(|(a, d)| parts(d).into_iter().flat_map(move |p| p.1.iter().map(move |&s| (a, s))))
+    }
+
+    fn unknown(&mut self, place: String, what: &'static str, number: usize) {
+        self.found.push(Violation::Unknown { place, what, number: number as u64 });
+    }
+
+    fn references(&mut self) {
+        let (p, s) = (self.n.p, self.n.s);
+        let op = |o: Op| p.ops.get(o).is_none().then_some(("operation", o.index()));
+        let value = |v: Value| p.values.get(v).is_none().then_some(("value", v.index()));
+        let pipe = |x: Pipe| s.pipes.get(x).is_none().then_some(("pipe", x.index()));
+        let reader = |r: Reader| {
+            op(r.op).or_else(|| match r.input {
+                Input::Operand(i) => {
+                    let there = p.ops[r.op].operands.len();
+                    (i as usize >= there).then_some(("operand", i as usize))
+                }
+                Input::Order(i) => match p.orders.get(i as usize) {
+                    None => Some(("order", i as usize)),
+                    Some(o) => (o.to != r.op).then_some(("such order into the operation:", i as usize)),
+                },
+            })
+        };
+        let mut bad = Vec::new();
+        for (x, d) in s.pipes.iter() {
+            let wrong = d.writers.iter().find_map(|&o| op(o));
+            let wrong = wrong.or_else(|| d.values.iter().find_map(|&v| value(v)));
+            let wrong = wrong.or_else(|| d.readers.iter().find_map(|&r| reader(r)));
+            bad.extend(wrong.map(|w| (x.to_string(), w)));
+        }
+        for (x, d) in s.buffers.iter() {
+            let wrong = d.members.iter().find_map(|m| pipe(m.pipe).or_else(|| value(m.value)));
+            bad.extend(wrong.map(|w| (x.to_string(), w)));
+        }
+        for (x, d) in s.mutexes.iter() {
+            if p.mutexes.get(d.of).is_none() {
+                bad.push((x.to_string(), ("mutex of the program", d.of.index())));
+            }
+        }
+        for (a, step) in self.all_steps() {
+            let wrong = match step.action {
+                Action::Acquire(x) => pipe(x),
+                Action::Run(o) => op(o),
+                Action::Commit(x, o) => pipe(x).or_else(|| op(o)),
+                Action::Wait(x, r) | Action::Release(x, r) => pipe(x).or_else(|| reader(r)),
+                Action::Lock(m, o) | Action::Unlock(m, o) => {
+                    let there = s.mutexes.get(m).is_some();
+                    if there { op(o) } else { Some(("mutex", m.index())) }
+                }
+            };
+            bad.extend(wrong.map(|w| (format!("agent `{}`", self.n.agent(a)), w)));
+        }
+        for (place, (what, number)) in bad {
+            self.unknown(place, what, number);
+        }
+    }
+
+    fn numbers(&mut self) {
+        let s = self.n.s;
+        let mut all: Vec<(String, u64, u64)> = Vec::new();
+        for (x, d) in s.pipes.iter() {
+            all.push((format!("{x}: a depth of"), d.depth.into(), MAX_NUMBER));
+            all.push((format!("{x}: initial fills:"), d.initial.into(), MAX_NUMBER));
+        }
+        for (x, d) in s.buffers.iter() {
+            all.push((format!("{x}: a depth of"), d.depth.into(), MAX_NUMBER));
+            for m in &d.members {
+                all.push((format!("{x}: a shift of"), m.shift.into(), MAX_NUMBER));
+            }
+        }
+        let slots = s.buffers.values().map(|b| u64::from(b.depth)).sum();
+        all.push(("slots of all buffers:".into(), slots, MAX_SLOTS));
+        all.push(("short below".into(), s.short_below, MAX_NUMBER));
+        for a in s.agents.values() {
+            all.push((format!("agent `{}`: a lead of", a.name), a.lead.into(), MAX_NUMBER));
+        }
+        let steps = s.agents.values().flat_map(|a| parts(a).map(|p| p.1.len() as u64)).sum();
+        all.push(("steps:".into(), steps, MAX_SLOTS));
+        let beyond = all.into_iter().filter(|(_, number, limit)| number > limit);
+        self.found.extend(beyond.map(|(what, number, limit)| Violation::TooLarge { what, number, limit }));
+    }
+
+    fn agents(&mut self) {
+        let mut names = BTreeSet::new();
+        for a in self.n.s.agents.values() {
+            if !names.insert(&a.name) {
+                self.found
+                    .push(Violation::Twice { place: "the loop".into(), what: format!("agent `{}`", a.name) });
+            }
+            if u64::from(a.lead) > self.n.s.short_below {
+                self.found.push(Violation::Lead {
+                    agent: a.name.clone(),
+                    lead: a.lead,
+                    short_below: self.n.s.short_below,
+                });
+            }
+        }
+        let mut told = BTreeSet::new();
+        for (agent, step) in self.all_steps() {
+            let Action::Run(op) = step.action else { continue };
+            let owner = &mut self.owners[op.index()];
+            match *owner {
+                None => *owner = Some(agent),
+                Some(first) if first != agent => {
+                    if told.insert((op, agent)) {
+                        self.found.push(Violation::TwoAgents {
+                            op: self.n.op(op),
+                            first: self.n.agent(first),
+                            second: self.n.agent(agent),
+                        });
+                    }
+                }
+                Some(_) => {}
+            }
+        }
+        for op in self.n.p.ops.keys() {
+            if self.owners[op.index()].is_none() {
+                self.found.push(Violation::Agentless { op: self.n.op(op) });
+            }
+        }
+    }
+
+    /// Every step is about something of its agent, and counts as its part does.
+    fn steps(&mut self) {
+        let n = self.n;
+        for (agent, data) in n.s.agents.iter() {
+            for (part, steps, base, from) in parts(data) {
+                for step in steps {
+                    if step.at.base != base {
+                        self.found.push(Violation::Counting {
+                            agent: data.name.clone(),
+                            step: n.step(step.action),
+                            part,
+                            from,
+                        });
+                    }
+                    self.step(agent, step.action);
+                }
+            }
+        }
+    }
+
+    fn step(&mut self, agent: Agent, action: Action) {
+        let n = self.n;
+        let name = || n.agent(agent);
+        let pipe = match action {
+            Action::Acquire(x) | Action::Commit(x, _) | Action::Wait(x, _) | Action::Release(x, _) => Some(x),
+            Action::Run(_) | Action::Lock(..) | Action::Unlock(..) => None,
+        };
+        if pipe.is_some_and(|x| n.s.pipes[x].backing == Backing::Local) {
+            self.found.push(Violation::LocalStep { agent: name(), step: n.step(action) });
+            return;
+        }
+        let stranger = match action {
+            Action::Acquire(x) => {
+                let writers = &n.s.pipes[x].writers;
+                let mine = writers.iter().any(|o| self.owners[o.index()] == Some(agent));
+                (!mine).then_some("it runs no writer of the pipe")
+            }
+            Action::Commit(x, o) => {
+                (!n.s.pipes[x].writers.contains(&o)).then_some("the pipe has no such writer")
+            }
+            Action::Wait(x, r) | Action::Release(x, r) => {
+                (!n.s.pipes[x].readers.contains(&r)).then_some("the pipe has no such reader")
+            }
+            Action::Lock(m, o) | Action::Unlock(m, o) => {
+                let ops = &n.p.mutexes[n.s.mutexes[m].of].ops;
+                (!ops.contains(&o)).then_some("the mutex does not have that operation")
+            }
+            Action::Run(_) => None,
+        };
+        if let Some(why) = stranger {
+            self.found.push(Violation::Stranger { agent: name(), step: n.step(action), why });
+            return;
+        }
+        let op = match action {
+            Action::Commit(_, o) | Action::Lock(_, o) | Action::Unlock(_, o) => Some(o),
+            Action::Wait(_, r) | Action::Release(_, r) => Some(r.op),
+            Action::Acquire(_) | Action::Run(_) => None,
+        };
+        if let Some(owner) = op.and_then(|o| self.owners[o.index()])
+            && owner != agent
+        {
+            let owner = n.agent(owner);
+            self.found.push(Violation::Elsewhere { agent: name(), step: n.step(action), owner });
+        }
+    }
+
+    /// Every operation runs exactly once in each of `0..n`, for every `n`: the prologue runs it for the iterations before
+    /// the first round's, the epilogue for those after the last round's.
+    fn coverage(&mut self) {
+        let n = self.n;
+        for (agent, data) in n.s.agents.iter() {
+            let mut runs: BTreeMap<Op, [Vec<i64>; 4]> = BTreeMap::new();
+            for (which, (_, steps, ..)) in parts(data).into_iter().enumerate() {
+                for step in steps {
+                    if let Action::Run(op) = step.action {
+                        runs.entry(op).or_default()[which].push(step.at.offset);
+                    }
+                }
+            }
+            for (op, [mut prologue, steady, mut epilogue, short]) in runs {
+                if self.owners[op.index()] != Some(agent) {
+                    continue;
+                }
+                prologue.sort_unstable();
+                epilogue.sort_unstable();
+                let why = match steady[..] {
+                    // Only loops of no trips take the short steps if they are taken below 1.
+                    _ if n.s.short_below > 1 && short != [0] => {
+                        Some(format!("the short steps run it {}", times(&short)))
+                    }
+                    [first] if first >= 0 && first <= i64::from(data.lead) => {
+                        let rest = i64::from(data.lead) - first;
+                        if !prologue.iter().copied().eq(0..first) {
+                            Some(format!(
+                                "the steady steps run it from iteration {first} on, the prologue {}",
+                                times(&prologue)
+                            ))
+                        } else if !epilogue.iter().copied().eq(-rest..0) {
+                            Some(format!(
+                                "the last {rest} iterations are left to the epilogue, which runs it {}",
+                                times(&epilogue)
+                            ))
+                        } else {
+                            None
+                        }
+                    }
+                    [first] => Some(format!(
+                        "with a lead of {}, the steady steps cannot run it from iteration {first} on",
+                        data.lead
+                    )),
+                    _ => Some(format!("the steady steps run it {}", times(&steady))),
+                };
+                if let Some(why) = why {
+                    self.found.push(Violation::Coverage { agent: data.name.clone(), op: n.op(op), why });
+                }
+            }
+        }
+    }
+
+    fn twice<T: Ord + Copy>(&mut self, place: String, items: &[T], name: impl Fn(T) -> String) {
+        let mut seen = BTreeSet::new();
+        for &item in items {
+            if !seen.insert(item) {
+                self.found.push(Violation::Twice { place: place.clone(), what: name(item) });
+            }
+        }
+    }
+
+    fn pipes(&mut self) {
+        let n = self.n;
+        let mut carried: BTreeMap<Value, Pipe> = BTreeMap::new();
+        for (x, d) in n.s.pipes.iter() {
+            let pipe = x.to_string();
+            self.twice(pipe.clone(), &d.writers, |o| format!("`{}` as a writer", n.op(o)));
+            self.twice(pipe.clone(), &d.values, |v| format!("`{}`", n.value(v)));
+            self.twice(pipe.clone(), &d.readers, |r| n.input(r));
+            if d.depth == 0 {
+                self.found.push(Violation::NoSlots { place: pipe.clone() });
+            }
+            if d.stage >= n.s.stages {
+                self.found.push(Violation::Stage { place: pipe.clone(), stage: d.stage, stages: n.s.stages });
+            }
+            if d.flavour == Flavour::Tile && d.values.iter().all(|&v| n.p.values[v].bytes == 0) {
+                self.found.push(Violation::NoTiles { pipe: pipe.clone() });
+            }
+            for &v in &d.values {
+                if n.p.values[v].part_of.is_some() {
+                    self.found.push(Violation::NotOrigin { pipe: pipe.clone(), value: n.value(v) });
+                }
+                let mut writers = d.writers.clone();
+                writers.sort_unstable();
+                writers.dedup();
+                if writers != self.writers[v.index()] {
+                    self.found.push(Violation::Writers {
+                        pipe: pipe.clone(),
+                        value: n.value(v),
+                        writers: n.ops(&writers),
+                        wanted: n.ops(&self.writers[v.index()]),
+                    });
+                }
+                // Something without storage may be told to several.
+                if n.p.values[v].bytes > 0
+                    && let Some(first) = carried.insert(v, x)
+                    && first != x
+                {
+                    self.found.push(Violation::CarriedTwice {
+                        value: n.value(v),
+                        first: first.to_string(),
+                        second: pipe.clone(),
+                    });
+                }
+            }
+            let bad: Vec<_> = d.readers.iter().filter_map(|&r| self.reader(x, r)).collect();
+            self.found.extend(bad);
+            self.ends(x);
+        }
+    }
+
+    fn reader(&self, x: Pipe, r: Reader) -> Option<Violation> {
+        let (n, d) = (self.n, &self.n.s.pipes[x]);
+        let why = match r.input {
+            Input::Operand(i) => {
+                let origin = n.p.origin(n.p.ops[r.op].operands[i as usize].value);
+                (!d.values.contains(&origin)).then_some("it does not carry that value")
+            }
+            Input::Order(i) => {
+                let from = n.p.orders[i as usize].from;
+                (!d.writers.contains(&from)).then_some("what must come first is no writer of it")
+            }
+        };
+        if let Some(why) = why {
+            return Some(Violation::WrongPipe { pipe: x.to_string(), input: n.input(r), why });
+        }
+        let distance = r.distance(n.p).unwrap_or(0);
+        // Every fill of a pipe without writers is full.
+        (distance > d.initial && !d.writers.is_empty()).then(|| Violation::Initial {
+            pipe: x.to_string(),
+            initial: d.initial,
+            input: n.input(r),
+            distance,
+        })
+    }
+
+    /// Which agents the ends of a pipe may be in.
+    fn ends(&mut self, x: Pipe) {
+        let (n, d) = (self.n, &self.n.s.pipes[x]);
+        if d.writers.is_empty() {
+            // What is there before the loop every agent can have.
+            return;
+        }
+        let readers = d.readers.iter().map(|r| r.op);
+        let ends: Vec<(Op, Agent)> = d
+            .writers
+            .iter()
+            .copied()
+            .chain(readers)
+            .filter_map(|o| self.owners[o.index()].map(|a| (o, a)))
+            .collect();
+        let Some(&(op, agent)) = ends.first() else { return };
+        if let Some(&(other, other_agent)) = ends.iter().find(|e| e.1 != agent)
+            && d.backing == Backing::Local
+        {
+            self.found.push(Violation::LocalCrosses {
+                pipe: x.to_string(),
+                op: n.op(op),
+                agent: n.agent(agent),
+                other: n.op(other),
+                other_agent: n.agent(other_agent),
+            });
+        }
+        for &v in &d.values {
+            if n.p.values[v].storage != Storage::Register || n.p.values[v].bytes == 0 {
+                continue;
+            }
+            let touches = |op: Op| {
+                d.writers.contains(&op) || n.p.ops[op].operands.iter().any(|o| n.p.origin(o.value) == v)
+            };
+            if let Some(&(other, other_agent)) = ends.iter().find(|e| e.1 != agent && touches(e.0)) {
+                self.found.push(Violation::RegisterCrosses {
+                    value: n.value(v),
+                    op: n.op(op),
+                    agent: n.agent(agent),
+                    other: n.op(other),
+                    other_agent: n.agent(other_agent),
+                });
+            }
+        }
+    }
+
+    /// Every input of what the loop computes comes through exactly one pipe.
+    fn inputs(&mut self) {
+        let n = self.n;
+        let mut through: BTreeMap<Reader, Pipe> = BTreeMap::new();
+        for (x, d) in n.s.pipes.iter() {
+            for &r in &d.readers {
+                if let Some(first) = through.insert(r, x)
+                    && first != x
+                {
+                    self.found.push(Violation::ReadTwice {
+                        input: n.input(r),
+                        first: first.to_string(),
+                        second: x.to_string(),
+                    });
+                }
+            }
+        }
+        for (op, d) in n.p.ops.iter() {
+            for (i, o) in d.operands.iter().enumerate() {
+                let r = Reader { op, input: Input::Operand(i as u32) };
+                let writers = &self.writers[o.value.index()];
+                if !writers.is_empty() && !through.contains_key(&r) {
+                    self.found.push(Violation::Unread { input: n.input(r), writers: n.ops(writers) });
+                }
+            }
+        }
+        for (i, o) in n.p.orders.iter().enumerate() {
+            let r = Reader { op: o.to, input: Input::Order(i as u32) };
+            if !through.contains_key(&r) {
+                self.found.push(Violation::Unread { input: n.input(r), writers: n.ops(&[o.from]) });
+            }
+        }
+    }
+
+    fn barriers(&mut self) {
+        let n = self.n;
+        let mut used: Vec<(u32, String)> = Vec::new();
+        for (x, d) in n.s.pipes.iter() {
+            if let Backing::NamedBarrier(barrier) = d.backing {
+                used.push((barrier, x.to_string()));
+                if let Some(&v) = d.values.first() {
+                    let value = n.value(v);
+                    self.found.push(Violation::BarrierCarries { pipe: x.to_string(), value, barrier });
+                }
+            }
+        }
+        used.extend(n.s.mutexes.iter().map(|(x, m)| (m.barrier, x.to_string())));
+        let mut first: BTreeMap<u32, &String> = BTreeMap::new();
+        for (barrier, place) in &used {
+            let (barrier, limit) = (*barrier, self.limits.barriers);
+            if barrier >= limit {
+                self.found.push(Violation::BarrierNumber { place: place.clone(), barrier, limit });
+            }
+            if let Some(first) = first.insert(barrier, place) {
+                let (first, second) = (first.clone(), place.clone());
+                self.found.push(Violation::BarrierTwice { barrier, first, second });
+            }
+        }
+    }
+
+    fn mutexes(&mut self) {
+        let n = self.n;
+        let mut there = BTreeSet::new();
+        for (x, m) in n.s.mutexes.iter() {
+            if !there.insert(m.of) {
+                let what = format!("mutex `{}`", n.p.mutexes[m.of].name);
+                self.found.push(Violation::Twice { place: "the loop".into(), what });
+            }
+            if m.stage >= n.s.stages {
+                let (place, stage, stages) = (x.to_string(), m.stage, n.s.stages);
+                self.found.push(Violation::Stage { place, stage, stages });
+            }
+        }
+        for (of, m) in n.p.mutexes.iter() {
+            if !there.contains(&of) {
+                self.found.push(Violation::MutexMissing { mutex: m.name.clone() });
+            }
+        }
+    }
+
+    fn buffers(&mut self) {
+        let n = self.n;
+        let mut placed = BTreeMap::new();
+        for (b, d) in n.s.buffers.iter() {
+            let buffer = b.to_string();
+            if d.depth == 0 {
+                self.found.push(Violation::NoSlots { place: buffer.clone() });
+            }
+            for m in &d.members {
+                let (pipe, value) = (m.pipe.to_string(), n.value(m.value));
+                let (x, v) = (&n.s.pipes[m.pipe], &n.p.values[m.value]);
+                if !x.values.contains(&m.value) {
+                    self.found.push(Violation::Foreign { buffer: buffer.clone(), pipe, value });
+                    continue;
+                }
+                if let Some(first) = placed.insert((m.pipe, m.value), b) {
+                    let (first, second) = (first.to_string(), buffer.clone());
+                    self.found.push(Violation::PlacedTwice { pipe, value, first, second });
+                    continue;
+                }
+                if v.storage != d.storage {
+                    self.found.push(Violation::Place {
+                        buffer: buffer.clone(),
+                        value: value.clone(),
+                        found: d.storage,
+                        wanted: v.storage,
+                    });
+                }
+                if v.bytes > d.bytes {
+                    self.found.push(Violation::SlotSize {
+                        buffer: buffer.clone(),
+                        value: value.clone(),
+                        bytes: d.bytes,
+                        wanted: v.bytes,
+                    });
+                }
+                if m.shift < x.initial {
+                    let (shift, initial) = (m.shift, x.initial);
+                    let buffer = buffer.clone();
+                    self.found.push(Violation::Shift {
+                        buffer,
+                        pipe: pipe.clone(),
+                        value: value.clone(),
+                        shift,
+                        initial,
+                    });
+                }
+                if d.members.len() > 1 && x.writers.is_empty() {
+                    self.found.push(Violation::Shared { buffer: buffer.clone(), value });
+                }
+                if d.members.len() == 1 && x.depth != d.depth {
+                    let buffer = buffer.clone();
+                    self.found.push(Violation::Depths {
+                        pipe,
+                        depth: x.depth,
+                        buffer,
+                        buffer_depth: d.depth,
+                    });
+                }
+            }
+        }
+        for (x, d) in n.s.pipes.iter() {
+            for &v in &d.values {
+                if n.p.values[v].bytes > 0 && !placed.contains_key(&(x, v)) {
+                    let (pipe, value) = (x.to_string(), n.value(v));
+                    self.found.push(Violation::Unplaced { pipe, value });
+                }
+            }
+        }
+        for storage in Storage::ALL {
+            self.layout(storage);
+        }
+    }
+
+    fn layout(&mut self, storage: Storage) {
+        let mut ranges: Vec<(u128, u128, String)> = Vec::new();
+        for (b, d) in self.n.s.buffers.iter().filter(|(_, d)| d.storage == storage) {
+            let size = u128::from(d.bytes) * u128::from(d.depth);
+            if size > 0 {
+                ranges.push((u128::from(d.offset), u128::from(d.offset) + size, b.to_string()));
+            }
+        }
+        ranges.sort_unstable();
+        // The one that reaches furthest so far: whoever begins before its end overlaps with it.
+        let mut furthest: Option<&(u128, u128, String)> = None;
+        for range in &ranges {
+            if let Some(f) = furthest
+                && range.0 < f.1
+            {
+                let (first, second) = (f.2.clone(), range.2.clone());
+                self.found.push(Violation::Overlap { storage, first, second });
+            }
+            if furthest.is_none_or(|f| range.1 > f.1) {
+                furthest = Some(range);
+            }
+        }
+        let limit = self.limits.bytes(self.n.p, storage);
+        if let Some(&(_, end, _)) = furthest
+            && end > u128::from(limit)
+        {
+            let bytes = u64::try_from(end).unwrap_or(u64::MAX);
+            self.found.push(Violation::Budget { storage, bytes, limit });
+        }
+    }
+
+    /// A result in place of an operand is in its slot, in every iteration.
+    fn in_place(&mut self) {
+        let n = self.n;
+        // Where each value lives: buffer, its depth, and the turn of fill 0 with the turns between two fills.
+        let mut places: BTreeMap<Value, (usize, i64, i64, i64)> = BTreeMap::new();
+        for (b, d) in n.s.buffers.iter() {
+            let apart = d.members.len() as i64;
+            for (m, member) in (0..).zip(&d.members) {
+                let first = apart * i64::from(member.shift) + m;
+                places.insert(member.value, (b.index(), i64::from(d.depth), first, apart));
+            }
+        }
+        for (op, d) in n.p.ops.iter() {
+            let (Some(o), Some(&result)) = (d.operands.iter().find(|o| o.in_place), d.results.first()) else {
+                continue;
+            };
+            let origin = n.p.origin(o.value);
+            // A result that nobody reads has no pipe, and nothing says where it is.
+            let (Some(was), Some(is)) = (places.get(&origin), places.get(&result)) else { continue };
+            let apart = is.2 - was.2 + was.3 * i64::from(o.distance);
+            if was.0 != is.0 || was.1 == 0 || apart % was.1 != 0 {
+                self.found.push(Violation::NotInPlace {
+                    op: n.op(op),
+                    value: n.value(origin),
+                    result: n.value(result),
+                });
+            }
+        }
+    }
+}
+
+fn times(offsets: &[i64]) -> String {
+    match offsets {
+        [] => "not at all".into(),
+        _ => format!("at {}", offsets.iter().map(|o| format!("{o:+}")).collect::<Vec<_>>().join(", ")),
+    }
+}

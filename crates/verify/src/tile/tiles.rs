@@ -1,0 +1,77 @@
+//! The loop over output tiles: every tile exactly once, with an index that does not wrap.
+
+use sassafras_tileir::program::Persistent;
+use sassafras_tileir::scheduled::TileLoop;
+
+/// Up to so many tiles the loop is walked, besides being reasoned about.
+const WALKED: u64 = 1 << 12;
+
+pub(super) fn check(shape: Option<&Persistent>, made: Option<&TileLoop>) -> Result<(), String> {
+    let (shape, t) = match (shape, made) {
+        (None, None) => return Ok(()),
+        (Some(_), None) => return Err("the program has one, the schedule has not".into()),
+        (None, Some(_)) => return Err("the schedule has one, the program has not".into()),
+        (Some(shape), Some(t)) => (shape, t),
+    };
+    if t.shape != *shape {
+        return Err("it was built from another shape than the program's".into());
+    }
+    let dimensions = shape.problem.len();
+    if dimensions == 0 || [&shape.tile, &shape.cluster, &t.tiles].iter().any(|l| l.len() != dimensions) {
+        return Err("problem, tile, cluster and tiles differ in their dimensions".into());
+    }
+    let mut count: u128 = 1;
+    for d in 0..dimensions {
+        let (problem, tile, cluster) = (shape.problem[d], shape.tile[d], shape.cluster[d]);
+        if tile == 0 || cluster == 0 {
+            return Err(format!("a tile or a cluster has no extent in dimension {d}"));
+        }
+        let needed = problem.div_ceil(tile);
+        // Clusters are whole: the last one may have blocks outside the problem.
+        let wanted = u128::from(needed).div_ceil(u128::from(cluster)) * u128::from(cluster);
+        if u128::from(t.tiles[d]) != wanted {
+            return Err(format!(
+                "{} tiles in dimension {d}, where {problem} elements in tiles of {tile} and clusters of {cluster} make {wanted}",
+                t.tiles[d]
+            ));
+        }
+        count = count.checked_mul(wanted).ok_or("there are too many tiles to count")?;
+    }
+    if u128::from(t.count) != count {
+        return Err(format!("it counts {} tiles of {count}", t.count));
+    }
+    if t.step == 0 {
+        return Err("its index never grows".into());
+    }
+    let last = u128::from(t.count) + u128::from(t.step);
+    if t.index_bits == 0 || t.index_bits > 64 || last >> t.index_bits != 0 {
+        return Err(format!(
+            "an index of {} bits does not hold {} tiles and a step of {}",
+            t.index_bits, t.count, t.step
+        ));
+    }
+    walk(t)
+}
+
+/// Performs the loop of every cluster as a machine would.
+fn walk(t: &TileLoop) -> Result<(), String> {
+    if t.count > WALKED {
+        return Ok(());
+    }
+    let mask = if t.index_bits == 64 { u64::MAX } else { (1 << t.index_bits) - 1 };
+    let mut seen = vec![false; t.count as usize];
+    // A cluster with a number beyond the last tile has nothing to do.
+    for cluster in 0..t.step.min(t.count) {
+        let mut index = cluster & mask;
+        while index < t.count {
+            if std::mem::replace(&mut seen[index as usize], true) {
+                return Err(format!("tile {index} is visited twice"));
+            }
+            index = index.wrapping_add(t.step) & mask;
+        }
+    }
+    match seen.iter().position(|s| !s) {
+        Some(tile) => Err(format!("tile {tile} is never visited")),
+        None => Ok(()),
+    }
+}
