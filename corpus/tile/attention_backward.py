@@ -1,4 +1,4 @@
-"""Attention, backward: the gradients of keys and values of a block, five matrix products per step."""
+"""Attention, backward: the gradients of keys and values of a block, four matrix products per step."""
 
 import math
 

@@ -74,8 +74,8 @@ fn random_legal_renames_are_accepted() {
     }
     for (sm, (instructions, renamed)) in &by_sm {
         eprintln!("{sm}: {renamed} of {instructions} instructions with other registers");
-        // A small corpus may hold little that can be renamed.
-        assert!(renamed * 50 > *instructions || *instructions < 5_000, "{sm}: {renamed} of {instructions}");
+        // A small corpus may hold little that can be renamed, and so do tile programs, whose warps take all registers there are.
+        assert!(renamed * 100 > *instructions || *instructions < 5_000, "{sm}: {renamed} of {instructions}");
     }
 }
 

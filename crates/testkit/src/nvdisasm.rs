@@ -272,10 +272,10 @@ pub static FAULTS: &[Fault] = &[
     },
     Fault {
         name: "predicate mask",
-        why: "P2R and R2P move several predicates by a mask, which are not listed",
+        why: "P2R, R2P and UP2UR move several predicates by a mask, which are not listed",
         explains: |claim, _, difference| {
-            matches!(claim.mnemonic, "P2R" | "R2P")
-                && difference.extra().all(|lane| lane.class() == RegClass::Pred)
+            matches!(claim.mnemonic, "P2R" | "R2P" | "UP2UR")
+                && difference.extra().all(|lane| matches!(lane.class(), RegClass::Pred | RegClass::UPred))
         },
     },
     Fault {

@@ -157,7 +157,8 @@ impl<'a> Words<'a> {
     }
 }
 
-fn error_at(text: &str, at: usize, message: String) -> TextError {
+/// An error at a byte of a text.
+pub(crate) fn error_at(text: &str, at: usize, message: String) -> TextError {
     let before = &text[..at];
     let line = before.matches('\n').count() + 1;
     let start = before.rfind('\n').map_or(0, |n| n + 1);

@@ -1,32 +1,7 @@
 //! Tokens, with where they are.
 
+use crate::lex::{TextError, error_at};
 use logos::Logos;
-use thiserror::Error;
-
-/// A text that cannot be read.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("{line}:{column}: {message}")]
-pub struct TextError {
-    /// The line, from 1.
-    pub line: usize,
-    /// The column in characters, from 1.
-    pub column: usize,
-    /// What is wrong.
-    pub message: String,
-}
-
-impl TextError {
-    /// An error at a byte of a text.
-    pub(super) fn at(text: &str, byte: usize, message: impl Into<String>) -> TextError {
-        let before = &text[..byte.min(text.len())];
-        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        TextError {
-            line: before.bytes().filter(|&b| b == b'\n').count() + 1,
-            column: before[start..].chars().count() + 1,
-            message: message.into(),
-        }
-    }
-}
 
 /// A token.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +86,7 @@ pub(super) fn lex(text: &str) -> Result<Vec<Lexeme>, TextError> {
                 Some(c) => format!("`{}` starts nothing", c.escape_default()),
                 None => "the text ends inside a token".to_owned(),
             };
-            return Err(TextError::at(text, span.start, message));
+            return Err(error_at(text, span.start, message));
         };
         found.push(Lexeme { token, start: span.start, end: span.end, line, first });
         // No token holds a newline.

@@ -17,7 +17,7 @@ mod print;
 mod tree;
 mod types;
 
-pub use lex::TextError;
+pub use crate::lex::TextError;
 pub use tree::{
     Alias, Argument, Attribute, Binding, Bracket, Header, Item, Key, Line, Location, Loop, Module, Operation,
     Region, Results, Separator, Value,

@@ -3,12 +3,13 @@
 //! An operation ends with its line, unless what follows cannot begin another: a comma, a colon, an arrow, a brace, or parentheses
 //! with what a region binds. Everything else about operations is in [`Parser::operation`].
 
-use super::lex::{Lexeme, TextError, Token, lex};
+use super::lex::{Lexeme, Token, lex};
 use super::tree::{
     Alias, Argument, Attribute, Binding, Bracket, Header, Item, Key, Line, Location, Loop, Module, Operation,
     Region, Results, Separator, Value,
 };
 use super::types::{Extent, TensorView, Tile, Type, View, ViewKind};
+use crate::lex::{TextError, error_at};
 use std::collections::HashMap;
 use std::str::FromStr;
 
@@ -81,7 +82,7 @@ impl<'a> Parser<'a> {
     }
 
     fn error<T>(&self, at: Lexeme, message: impl Into<String>) -> Result<T> {
-        Err(TextError::at(self.text, at.start, message))
+        Err(error_at(self.text, at.start, message.into()))
     }
 
     fn expected<T>(&self, what: &str) -> Result<T> {

@@ -119,6 +119,8 @@ fn loops_are_read() {
     assert_eq!(operation.walk().map(|o| &*o.name).collect::<Vec<_>>(), ["for", "if", "continue", "continue"]);
     assert_eq!(operation.line.0, 2);
     one("for %i in (%a to %b, step %c) : tile<i32> {\n    continue\n  }");
+    let plain = one("for %i in (%a to %b, step %c) : tile<i32> {\n    print_tko \"x\" -> token\n  }");
+    assert_eq!(plain.regions[0].terminator(), None);
     let open = one("%r = loop iter_values(%x = %a, %y = %b) : t, u -> v {\n    break %x : v\n  }");
     assert_eq!(open.carried().count(), 2);
     one("%r = loop : v {\n    break %a : v\n  }");

@@ -2,6 +2,9 @@
 
 use super::types::Type;
 
+/// The operations that end a region.
+const TERMINATORS: [&str; 4] = ["break", "continue", "return", "yield"];
+
 /// A text: operations, and names for attributes where the text has debug information.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Module {
@@ -143,7 +146,7 @@ pub struct Region {
     pub label: Option<String>,
     /// The names it gives to what comes in.
     pub arguments: Vec<Binding>,
-    /// In order; the last one says what goes out.
+    /// In order; the last one says what goes out, if anything does.
     pub operations: Vec<Operation>,
 }
 
@@ -348,9 +351,9 @@ impl Operation {
 }
 
 impl Region {
-    /// The operation at the end, which says what goes out.
+    /// The operation at the end, which says what goes out. None where nothing goes out, because it is not printed then.
     pub fn terminator(&self) -> Option<&Operation> {
-        self.operations.last()
+        self.operations.last().filter(|last| TERMINATORS.contains(&&*last.name))
     }
 }
 
