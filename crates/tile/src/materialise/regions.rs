@@ -17,9 +17,9 @@ pub fn rebuild(program: &Program, analysis: &Analysis, plan: &Plan, links: &Link
     let last = plan.ops.iter().map(|&op| analysis.place(op).stage).max().unwrap_or(0);
     let lead = last - first;
     let ordered = links.agent(program, analysis, &plan.ops);
-    // Rounds go by rows; operations of one row and different stages by time, which is the same in every round.
+    // Rounds go by rows, and within a row as in the program: the same order that decides who waits first.
     let mut rounds = ordered.clone();
-    rounds.sort_by_key(|(op, _)| (analysis.place(*op).row, analysis.place(*op).time, *op));
+    rounds.sort_by_key(|(op, _)| (analysis.place(*op).row, *op));
     let behind = |op| i64::from(analysis.place(op).stage - first);
     let steps = |base: Base, offset: i64, actions: &[_]| -> Vec<Step> {
         actions.iter().map(|&action| Step { action, at: At { base, offset } }).collect()
