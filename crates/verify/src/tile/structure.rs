@@ -586,7 +586,8 @@ impl<'a> Structure<'a> {
                 }
             }
         }
-        for (x, d) in n.s.pipes.iter() {
+        // What is there before the loop may have a place that the loop does not know of.
+        for (x, d) in n.s.pipes.iter().filter(|(_, d)| !d.writers.is_empty()) {
             for &v in &d.values {
                 if n.p.values[v].bytes > 0 && !placed.contains_key(&(x, v)) {
                     let (pipe, value) = (x.to_string(), n.value(v));

@@ -169,7 +169,7 @@ pub enum Violation {
     },
     /// The steady steps would be performed less than no times.
     #[error(
-        "agent `{agent}` has a lead of {lead}, but loops of {short_below} trips do not take the short steps"
+        "agent `{agent}` has a lead of {lead}, but the short steps are taken below {short_below} trips only"
     )]
     Lead {
         /// The agent.
@@ -238,9 +238,7 @@ pub enum Violation {
         why: &'static str,
     },
     /// Too few fills from before the loop.
-    #[error(
-        "{pipe} has {initial} fills from before the loop, but {input} reads from {distance} iterations ago"
-    )]
+    #[error("{pipe} has {initial} initial fills, but {input} reads at distance {distance}")]
     Initial {
         /// The pipe.
         pipe: String,
@@ -414,9 +412,7 @@ pub enum Violation {
         buffer_depth: u32,
     },
     /// A shift that gives fills from before the loop no turn.
-    #[error(
-        "{buffer} shifts `{value}` of {pipe} by {shift}, but the pipe has {initial} fills from before the loop"
-    )]
+    #[error("{buffer} shifts `{value}` by {shift}, but {pipe} has {initial} initial fills")]
     Shift {
         /// The buffer.
         buffer: String,
@@ -486,7 +482,7 @@ pub enum Violation {
 
     // What happens when a schedule runs.
     /// A replay that went wrong, and which one.
-    #[error("with {trips} trips ({delay} delays, seed {seed}): {violation}")]
+    #[error("trips {trips}, {delay} delays, seed {seed}: {violation}")]
     InReplay {
         /// The number of trips.
         trips: u64,
@@ -644,7 +640,7 @@ pub enum Violation {
         writer: Instance,
     },
     /// A fill that is never given back.
-    #[error("{reader} never releases {pipe} (its {input})")]
+    #[error("{reader} never releases {pipe}, through which it gets {input}")]
     NotReleased {
         /// The pipe.
         pipe: String,
