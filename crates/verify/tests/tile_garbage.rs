@@ -46,7 +46,7 @@ impl Dice<'_> {
 
     fn reader(&mut self, p: &Program) -> Reader {
         let (op, i) = (self.op(p), self.number());
-        let input = if self.roll() % 3 == 0 { Input::Order(i) } else { Input::Operand(i) };
+        let input = if self.roll().is_multiple_of(3) { Input::Order(i) } else { Input::Operand(i) };
         Reader { op, input }
     }
 
@@ -83,7 +83,7 @@ fn garbage(p: &Program, dice: &mut Dice<'_>) -> Scheduled {
         _ => Backing::NamedBarrier(d.number()),
     };
     let pipes = dice.list(4, |d| PipeData {
-        flavour: if d.roll() % 2 == 0 { Flavour::Tile } else { Flavour::Scalar },
+        flavour: if d.roll().is_multiple_of(2) { Flavour::Tile } else { Flavour::Scalar },
         writers: d.list(2, |d| d.op(p)),
         values: d.list(2, |d| d.value(p)),
         readers: d.list(3, |d| d.reader(p)),

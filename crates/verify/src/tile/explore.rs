@@ -509,6 +509,11 @@ impl Explorer<'_> {
                 return Err(Violation::NeverRun { instance: n.instance(op, i) });
             }
         }
+        let performed = |wanted: &dyn Fn(Action) -> bool| {
+            let all = n.s.agents.values().flat_map(|a| structure::parts(a).into_iter().flat_map(|p| p.1));
+            all.into_iter().any(|step| wanted(step.action))
+        };
+        let waited = |x: Pipe| performed(&|a| matches!(a, Action::Wait(y, _) if y == x));
         let acquired = |x: Pipe| {
             let together = |y: Pipe| {
                 x == y
@@ -516,13 +521,12 @@ impl Explorer<'_> {
                         b.members.iter().any(|m| m.pipe == x) && b.members.iter().any(|m| m.pipe == y)
                     })
             };
-            let all = n.s.agents.values().flat_map(|a| structure::parts(a).into_iter().flat_map(|p| p.1));
-            all.into_iter().any(|st| matches!(st.action, Action::Acquire(y) if together(y)))
+            performed(&|a| matches!(a, Action::Acquire(y) if together(y)))
         };
         let shared =
             |d: &sassafras_tileir::scheduled::PipeData| d.backing != Backing::Local && !d.writers.is_empty();
         for (x, d) in n.s.pipes.iter().filter(|(_, d)| shared(d)) {
-            for &w in &d.writers {
+            for &w in d.writers.iter().filter(|_| waited(x)) {
                 if let Some(i) = (0..self.trips).find(|&i| !s.committed.contains(&(x, w, i))) {
                     return Err(Violation::NotCommitted { pipe: x.to_string(), writer: n.instance(w, i) });
                 }

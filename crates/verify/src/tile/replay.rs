@@ -73,7 +73,7 @@ struct PipeTable {
     furthest: i64,
     /// Whether its slots have barriers: whoever fills one again must not be seen by those who wait for the fill before.
     barriers: bool,
-    /// Whether every writer must commit.
+    /// Whether every writer must commit: somebody waits until a fill of it is full.
     commits: bool,
     /// Whether anybody ever waits until a fill of it is free.
     acquired: bool,
@@ -1095,11 +1095,13 @@ impl Tables {
         let (p, s) = (program, scheduled);
         let mut owner = vec![0u32; p.ops.len()];
         let mut acquires = vec![false; s.pipes.len()];
+        let mut waits = acquires.clone();
         for (a, d) in s.agents.iter() {
             for step in structure::parts(d).iter().flat_map(|part| part.1) {
                 match step.action {
                     Action::Run(o) => owner[o.index()] = a.as_u32(),
                     Action::Acquire(x) => acquires[x.index()] = true,
+                    Action::Wait(x, _) => waits[x.index()] = true,
                     _ => {}
                 }
             }
@@ -1154,7 +1156,7 @@ impl Tables {
                 initial: d.initial.into(),
                 furthest: d.readers.iter().filter_map(|r| r.distance(p)).max().unwrap_or(0).into(),
                 barriers: shared,
-                commits: shared,
+                commits: shared && waits[x.index()],
                 acquired: shared && awaited[x.index()],
             });
         }

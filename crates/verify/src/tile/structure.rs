@@ -421,9 +421,9 @@ impl<'a> Structure<'a> {
             self.found.push(Violation::LocalCrosses {
                 pipe: x.to_string(),
                 op: n.op(op),
-                agent: n.agent(agent),
+                agent: n.agent(agent).into(),
                 other: n.op(other),
-                other_agent: n.agent(other_agent),
+                other_agent: n.agent(other_agent).into(),
             });
         }
         for &v in &d.values {
@@ -437,9 +437,9 @@ impl<'a> Structure<'a> {
                 self.found.push(Violation::RegisterCrosses {
                     value: n.value(v),
                     op: n.op(op),
-                    agent: n.agent(agent),
+                    agent: n.agent(agent).into(),
                     other: n.op(other),
-                    other_agent: n.agent(other_agent),
+                    other_agent: n.agent(other_agent).into(),
                 });
             }
         }

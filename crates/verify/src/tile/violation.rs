@@ -9,7 +9,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Instance {
     /// The operation's name.
-    pub op: String,
+    pub op: Box<str>,
     /// The iteration.
     pub iteration: i64,
 }
@@ -269,11 +269,11 @@ pub enum Violation {
         /// A writer or reader.
         op: String,
         /// Its agent.
-        agent: String,
+        agent: Box<str>,
         /// Another writer or reader.
         other: String,
         /// Its agent.
-        other_agent: String,
+        other_agent: Box<str>,
     },
     /// A pipe without anything to meet at whose ends are in two agents.
     #[error("{pipe} is local, but `{op}` is run by agent `{agent}` and `{other}` by agent `{other_agent}`")]
@@ -283,11 +283,11 @@ pub enum Violation {
         /// A writer or reader.
         op: String,
         /// Its agent.
-        agent: String,
+        agent: Box<str>,
         /// Another writer or reader.
         other: String,
         /// Its agent.
-        other_agent: String,
+        other_agent: Box<str>,
     },
     /// A step on a pipe that has nothing to meet at.
     #[error("agent `{agent}` performs `{step}`, but the pipe is local")]
@@ -674,3 +674,6 @@ impl Violation {
         }
     }
 }
+
+// Results with it are handed around everywhere.
+const _: () = assert!(size_of::<Violation>() < 128);
