@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use renaming::Kernel;
-use sassafras_corpus_tests::{Item, cubins};
+use sassafras_corpus_tests::{Item, Origin, cubins};
 use sassafras_cubin::{Capsules, Code, CodeEdit, Cubin, RewriteOptions, Sm};
 use sassafras_sass::Decoder;
 use sassafras_sass::program::{Program, arch_of};
@@ -66,7 +66,12 @@ fn check(item: &Item) -> (u64, u64) {
 #[test]
 fn random_legal_renames_are_accepted() {
     let items = cubins().expect("the corpus");
-    let counts: Vec<(Sm, (u64, u64))> = known(&items).map(|item| (item.sm, check(item))).collect();
+    // Warps of tile programs take all registers there are, so that few of theirs can be others: they are checked, not counted.
+    let counts: Vec<(Sm, (u64, u64))> = known(&items)
+        .map(|item| (item, check(item)))
+        .filter(|(item, _)| item.origin != Origin::Tile)
+        .map(|(item, counts)| (item.sm, counts))
+        .collect();
     let mut by_sm: BTreeMap<Sm, (u64, u64)> = BTreeMap::new();
     for (sm, (instructions, renamed)) in counts {
         let sum = by_sm.entry(sm).or_default();
@@ -74,8 +79,8 @@ fn random_legal_renames_are_accepted() {
     }
     for (sm, (instructions, renamed)) in &by_sm {
         eprintln!("{sm}: {renamed} of {instructions} instructions with other registers");
-        // A small corpus may hold little that can be renamed, and so do tile programs, whose warps take all registers there are.
-        assert!(renamed * 100 > *instructions || *instructions < 5_000, "{sm}: {renamed} of {instructions}");
+        // A small corpus may hold little that can be renamed.
+        assert!(renamed * 50 > *instructions || *instructions < 5_000, "{sm}: {renamed} of {instructions}");
     }
 }
 

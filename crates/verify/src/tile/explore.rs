@@ -385,7 +385,8 @@ impl Explorer<'_> {
             }
         }
         for (x, d) in n.s.pipes.iter().filter(|(_, d)| d.writers.contains(&op)) {
-            for &v in &d.values {
+            let results = &n.p.ops[op].results;
+            for &v in d.values.iter().filter(|v| results.iter().any(|&r| n.p.origin(r) == **v)) {
                 let Some((b, slot)) = self.slot(x, v, i) else { continue };
                 let place = || format!("slot {slot} of buffer{b}");
                 if let Some((y, j)) = next.slots[b][slot].replace((x, i))
@@ -504,10 +505,15 @@ impl Explorer<'_> {
             return Err(Violation::Deadlock { stuck });
         }
         for op in n.p.ops.keys() {
-            for i in (0..self.trips).filter(|&i| self.stage(s, op, i) == Stage::Not) {
+            if let Some(i) = (0..self.trips).find(|&i| self.stage(s, op, i) == Stage::Not) {
                 return Err(Violation::NeverRun { instance: n.instance(op, i) });
             }
         }
+        let performed = |wanted: &dyn Fn(Action) -> bool| {
+            let all = n.s.agents.values().flat_map(|a| structure::parts(a).into_iter().flat_map(|p| p.1));
+            all.into_iter().any(|step| wanted(step.action))
+        };
+        let waited = |x: Pipe| performed(&|a| matches!(a, Action::Wait(y, _) if y == x));
         let acquired = |x: Pipe| {
             let together = |y: Pipe| {
                 x == y
@@ -515,19 +521,18 @@ impl Explorer<'_> {
                         b.members.iter().any(|m| m.pipe == x) && b.members.iter().any(|m| m.pipe == y)
                     })
             };
-            let all = n.s.agents.values().flat_map(|a| structure::parts(a).into_iter().flat_map(|p| p.1));
-            all.into_iter().any(|st| matches!(st.action, Action::Acquire(y) if together(y)))
+            performed(&|a| matches!(a, Action::Acquire(y) if together(y)))
         };
         let shared =
             |d: &sassafras_tileir::scheduled::PipeData| d.backing != Backing::Local && !d.writers.is_empty();
         for (x, d) in n.s.pipes.iter().filter(|(_, d)| shared(d)) {
-            for &w in &d.writers {
-                for i in (0..self.trips).filter(|&i| !s.committed.contains(&(x, w, i))) {
+            for &w in d.writers.iter().filter(|_| waited(x)) {
+                if let Some(i) = (0..self.trips).find(|&i| !s.committed.contains(&(x, w, i))) {
                     return Err(Violation::NotCommitted { pipe: x.to_string(), writer: n.instance(w, i) });
                 }
             }
             for &r in d.readers.iter().filter(|_| acquired(x)) {
-                for i in (0..self.trips).filter(|&i| !s.released.contains(&(x, r, i))) {
+                if let Some(i) = (0..self.trips).find(|&i| !s.released.contains(&(x, r, i))) {
                     return Err(Violation::NotReleased {
                         pipe: x.to_string(),
                         reader: n.instance(r.op, i),

@@ -28,14 +28,16 @@
 //!   `depth` fills before have completed, with or without storage. Local pipes without storage have no slots. A pipe
 //!   whose values have no storage takes turns as one without values.
 //! * *Buffers with one member* have the depth of its pipe.
-//! * *Values from before the loop* are in every agent, and their buffers are theirs alone. Their pipes need no steps.
+//! * *Values from before the loop* are in every agent. They need no buffer, and one that they have is theirs alone. Their
+//!   pipes need no steps.
 //! * *Steps belong together.* Waits, commits, releases, locks and unlocks are performed by the agent that runs their operation;
-//!   an acquire by one that runs a writer. Every writer commits to pipes that are not local, once. Every reader releases, once,
-//!   where anybody ever acquires the pipe or one that shares a buffer with it. Any step about an iteration outside of the
-//!   loop is an error.
+//!   an acquire by one that runs a writer. Of pipes that are not local: where anybody ever waits, every writer commits, once;
+//!   where anybody ever acquires the pipe or one that shares a buffer with it, every reader releases, once. Any step about an
+//!   iteration outside of the loop is an error.
 //! * *Tokens* (values of 0 bytes) may be carried by several pipes and may cross agents, wherever they are said to live.
 //! * *After the loop* nothing is wanted: a slot may be reused for good once the loop's own readers are done.
-//! * *Tiles* are counted per dimension, rounded up to whole clusters.
+//! * *Tiles* make whole clusters in every dimension, and the index of the loop over tiles counts clusters of tiles: each
+//!   block of a cluster takes one. The index may be signed.
 
 mod explore;
 pub mod mutate;

@@ -115,10 +115,15 @@ struct Places<'a> {
 }
 
 impl Places<'_> {
+    /// How many parts of an agent are ever performed: short steps, the last part, may not be.
+    fn parts(&self) -> usize {
+        if self.scheduled.short_below > 1 { 4 } else { 3 }
+    }
+
     fn steps(&self, wanted: impl Fn(Action) -> bool) -> Vec<At> {
         let mut found = Vec::new();
         for (a, d) in self.scheduled.agents.iter() {
-            for (part, (_, steps, ..)) in parts(d).into_iter().enumerate() {
+            for (part, (_, steps, ..)) in parts(d).into_iter().take(self.parts()).enumerate() {
                 let here = steps.iter().enumerate().filter(|(_, s)| wanted(s.action));
                 found.extend(here.map(|(at, _)| (a, part, at)));
             }
@@ -201,7 +206,7 @@ impl Places<'_> {
         let s = self.scheduled;
         let mut found = Vec::new();
         for (a, d) in s.agents.iter() {
-            for (part, (_, steps, ..)) in parts(d).into_iter().enumerate() {
+            for (part, (_, steps, ..)) in parts(d).into_iter().take(self.parts()).enumerate() {
                 for (at, pair) in steps.windows(2).enumerate() {
                     let before = |action: Action, op: Op| match action {
                         Action::Acquire(x) => s.pipes.get(x).is_some_and(|d| d.writers.contains(&op)),

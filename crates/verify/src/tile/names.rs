@@ -63,6 +63,6 @@ impl Names<'_> {
     }
 
     pub(super) fn instance(&self, op: Op, iteration: i64) -> Instance {
-        Instance { op: self.op(op), iteration }
+        Instance { op: self.op(op).into(), iteration }
     }
 }

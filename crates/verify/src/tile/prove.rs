@@ -26,7 +26,7 @@ pub struct Effort {
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { seeds: 3, large: 4, seed: 1, held_steps: 1 << 24 }
+        Effort { seeds: 3, large: 4, seed: 1, held_steps: 1 << 22 }
     }
 }
 

@@ -73,7 +73,7 @@ struct PipeTable {
     furthest: i64,
     /// Whether its slots have barriers: whoever fills one again must not be seen by those who wait for the fill before.
     barriers: bool,
-    /// Whether every writer must commit.
+    /// Whether every writer must commit: somebody waits until a fill of it is full.
     commits: bool,
     /// Whether anybody ever waits until a fill of it is free.
     acquired: bool,
@@ -101,6 +101,8 @@ struct Tables {
     ops: Vec<OpTable>,
     /// Pipes that each operation writes.
     writes: Vec<usize>,
+    /// For each of them the places of what it writes.
+    write_places: Vec<Vec<usize>>,
     /// Whose writes those are.
     write_ops: Vec<usize>,
     reads: Vec<ReadTable>,
@@ -708,7 +710,7 @@ impl<'a> Replayer<'a> {
         }
         self.status[at] = Status::Started;
         for write in self.t.ops[op].writes.clone() {
-            self.check_write(op, self.t.writes[write], i)?;
+            self.check_write(op, write, i)?;
         }
         for m in self.t.ops[op].mutexes.clone() {
             self.enter(self.t.op_mutexes[m], op, i)?;
@@ -899,9 +901,11 @@ impl<'a> Replayer<'a> {
     }
 
     /// Whatever was in the slots that an operation writes is no longer wanted.
-    fn check_write(&mut self, op: usize, pipe: usize, i: i64) -> Outcome<()> {
+    fn check_write(&mut self, op: usize, write: usize, i: i64) -> Outcome<()> {
+        let pipe = self.t.writes[write];
         let Some(fill) = self.fill(pipe, i) else { return Ok(()) };
-        for place in self.t.pipes[pipe].places.clone() {
+        for at in 0..self.t.write_places[write].len() {
+            let place = self.t.write_places[write][at];
             let slot = self.slot(place, i);
             let before = std::mem::replace(&mut self.slots[slot], fill as u32);
             if before != NONE && before != fill as u32 {
@@ -1091,11 +1095,13 @@ impl Tables {
         let (p, s) = (program, scheduled);
         let mut owner = vec![0u32; p.ops.len()];
         let mut acquires = vec![false; s.pipes.len()];
+        let mut waits = acquires.clone();
         for (a, d) in s.agents.iter() {
             for step in structure::parts(d).iter().flat_map(|part| part.1) {
                 match step.action {
                     Action::Run(o) => owner[o.index()] = a.as_u32(),
                     Action::Acquire(x) => acquires[x.index()] = true,
+                    Action::Wait(x, _) => waits[x.index()] = true,
                     _ => {}
                 }
             }
@@ -1150,11 +1156,11 @@ impl Tables {
                 initial: d.initial.into(),
                 furthest: d.readers.iter().filter_map(|r| r.distance(p)).max().unwrap_or(0).into(),
                 barriers: shared,
-                commits: shared,
+                commits: shared && waits[x.index()],
                 acquired: shared && awaited[x.index()],
             });
         }
-        let (mut writes, mut write_ops) = (Vec::new(), Vec::new());
+        let (mut writes, mut write_ops, mut write_places) = (Vec::new(), Vec::new(), Vec::new());
         let (mut reads, mut op_mutexes) = (Vec::new(), Vec::new());
         let mut of_op: Vec<Vec<usize>> = vec![Vec::new(); p.ops.len()];
         for (m, d) in s.mutexes.iter() {
@@ -1167,6 +1173,16 @@ impl Tables {
             let first = (writes.len(), reads.len(), op_mutexes.len());
             writes.extend(&op_writes[op.index()]);
             write_ops.resize(writes.len(), op.index());
+            for &pipe in &op_writes[op.index()] {
+                let mut own: Vec<usize> = d
+                    .results
+                    .iter()
+                    .filter_map(|&v| place_of.get(&(pipe, p.origin(v).index())).copied())
+                    .collect();
+                own.sort_unstable();
+                own.dedup();
+                write_places.push(own);
+            }
             for &(pipe, reader) in &op_reads[op.index()] {
                 let operand = match reader.input {
                     Input::Operand(i) => Some(d.operands[i as usize]),
@@ -1202,6 +1218,7 @@ impl Tables {
         let mut t = Tables {
             ops,
             writes,
+            write_places,
             write_ops,
             reads,
             op_mutexes,

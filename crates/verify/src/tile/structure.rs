@@ -421,9 +421,9 @@ impl<'a> Structure<'a> {
             self.found.push(Violation::LocalCrosses {
                 pipe: x.to_string(),
                 op: n.op(op),
-                agent: n.agent(agent),
+                agent: n.agent(agent).into(),
                 other: n.op(other),
-                other_agent: n.agent(other_agent),
+                other_agent: n.agent(other_agent).into(),
             });
         }
         for &v in &d.values {
@@ -437,9 +437,9 @@ impl<'a> Structure<'a> {
                 self.found.push(Violation::RegisterCrosses {
                     value: n.value(v),
                     op: n.op(op),
-                    agent: n.agent(agent),
+                    agent: n.agent(agent).into(),
                     other: n.op(other),
-                    other_agent: n.agent(other_agent),
+                    other_agent: n.agent(other_agent).into(),
                 });
             }
         }
@@ -586,7 +586,8 @@ impl<'a> Structure<'a> {
                 }
             }
         }
-        for (x, d) in n.s.pipes.iter() {
+        // What is there before the loop may have a place that the loop does not know of.
+        for (x, d) in n.s.pipes.iter().filter(|(_, d)| !d.writers.is_empty()) {
             for &v in &d.values {
                 if n.p.values[v].bytes > 0 && !placed.contains_key(&(x, v)) {
                     let (pipe, value) = (x.to_string(), n.value(v));

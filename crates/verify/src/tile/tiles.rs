@@ -1,9 +1,10 @@
-//! The loop over output tiles: every tile exactly once, with an index that does not wrap.
+//! The loop over output tiles: every tile exactly once, with an index that does not wrap. The index counts clusters of
+//! tiles, since the blocks of a cluster take one tile each.
 
 use sassafras_tileir::program::Persistent;
 use sassafras_tileir::scheduled::TileLoop;
 
-/// Up to so many tiles the loop is walked, besides being reasoned about.
+/// Up to so many clusters of tiles the loop is walked, besides being reasoned about.
 const WALKED: u64 = 1 << 12;
 
 pub(super) fn check(shape: Option<&Persistent>, made: Option<&TileLoop>) -> Result<(), String> {
@@ -27,26 +28,28 @@ pub(super) fn check(shape: Option<&Persistent>, made: Option<&TileLoop>) -> Resu
             return Err(format!("a tile or a cluster has no extent in dimension {d}"));
         }
         let needed = problem.div_ceil(tile);
-        // Clusters are whole: the last one may have blocks outside the problem.
-        let wanted = u128::from(needed).div_ceil(u128::from(cluster)) * u128::from(cluster);
-        if u128::from(t.tiles[d]) != wanted {
+        if t.tiles[d] != needed {
             return Err(format!(
-                "{} tiles in dimension {d}, where {problem} elements in tiles of {tile} and clusters of {cluster} make {wanted}",
+                "{} tiles in dimension {d}, where {problem} elements in tiles of {tile} make {needed}",
                 t.tiles[d]
             ));
         }
-        count = count.checked_mul(wanted).ok_or("there are too many tiles to count")?;
+        if needed % cluster != 0 {
+            return Err(format!("{needed} tiles in dimension {d} are not whole clusters of {cluster}"));
+        }
+        count = count.checked_mul((needed / cluster).into()).ok_or("there are too many tiles to count")?;
     }
     if u128::from(t.count) != count {
-        return Err(format!("it counts {} tiles of {count}", t.count));
+        return Err(format!("it counts {} clusters of tiles, there are {count}", t.count));
     }
     if t.step == 0 {
         return Err("its index never grows".into());
     }
     let last = u128::from(t.count) + u128::from(t.step);
-    if t.index_bits == 0 || t.index_bits > 64 || last >> t.index_bits != 0 {
+    // The index may be signed.
+    if t.index_bits == 0 || t.index_bits > 64 || last >> (t.index_bits - 1) != 0 {
         return Err(format!(
-            "an index of {} bits does not hold {} tiles and a step of {}",
+            "an index of {} bits does not hold {} clusters of tiles and a step of {}",
             t.index_bits, t.count, t.step
         ));
     }
@@ -65,13 +68,13 @@ fn walk(t: &TileLoop) -> Result<(), String> {
         let mut index = cluster & mask;
         while index < t.count {
             if std::mem::replace(&mut seen[index as usize], true) {
-                return Err(format!("tile {index} is visited twice"));
+                return Err(format!("cluster {index} of tiles is visited twice"));
             }
             index = index.wrapping_add(t.step) & mask;
         }
     }
     match seen.iter().position(|s| !s) {
-        Some(tile) => Err(format!("tile {tile} is never visited")),
+        Some(tile) => Err(format!("cluster {tile} of tiles is never visited")),
         None => Ok(()),
     }
 }

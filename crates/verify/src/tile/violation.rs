@@ -9,7 +9,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Instance {
     /// The operation's name.
-    pub op: String,
+    pub op: Box<str>,
     /// The iteration.
     pub iteration: i64,
 }
@@ -169,7 +169,7 @@ pub enum Violation {
     },
     /// The steady steps would be performed less than no times.
     #[error(
-        "agent `{agent}` has a lead of {lead}, but loops of {short_below} trips do not take the short steps"
+        "agent `{agent}` has a lead of {lead}, but the short steps are taken below {short_below} trips only"
     )]
     Lead {
         /// The agent.
@@ -238,9 +238,7 @@ pub enum Violation {
         why: &'static str,
     },
     /// Too few fills from before the loop.
-    #[error(
-        "{pipe} has {initial} fills from before the loop, but {input} reads from {distance} iterations ago"
-    )]
+    #[error("{pipe} has {initial} initial fills, but {input} reads at distance {distance}")]
     Initial {
         /// The pipe.
         pipe: String,
@@ -271,11 +269,11 @@ pub enum Violation {
         /// A writer or reader.
         op: String,
         /// Its agent.
-        agent: String,
+        agent: Box<str>,
         /// Another writer or reader.
         other: String,
         /// Its agent.
-        other_agent: String,
+        other_agent: Box<str>,
     },
     /// A pipe without anything to meet at whose ends are in two agents.
     #[error("{pipe} is local, but `{op}` is run by agent `{agent}` and `{other}` by agent `{other_agent}`")]
@@ -285,11 +283,11 @@ pub enum Violation {
         /// A writer or reader.
         op: String,
         /// Its agent.
-        agent: String,
+        agent: Box<str>,
         /// Another writer or reader.
         other: String,
         /// Its agent.
-        other_agent: String,
+        other_agent: Box<str>,
     },
     /// A step on a pipe that has nothing to meet at.
     #[error("agent `{agent}` performs `{step}`, but the pipe is local")]
@@ -414,9 +412,7 @@ pub enum Violation {
         buffer_depth: u32,
     },
     /// A shift that gives fills from before the loop no turn.
-    #[error(
-        "{buffer} shifts `{value}` of {pipe} by {shift}, but the pipe has {initial} fills from before the loop"
-    )]
+    #[error("{buffer} shifts `{value}` by {shift}, but {pipe} has {initial} initial fills")]
     Shift {
         /// The buffer.
         buffer: String,
@@ -486,7 +482,7 @@ pub enum Violation {
 
     // What happens when a schedule runs.
     /// A replay that went wrong, and which one.
-    #[error("with {trips} trips ({delay} delays, seed {seed}): {violation}")]
+    #[error("trips {trips}, {delay} delays, seed {seed}: {violation}")]
     InReplay {
         /// The number of trips.
         trips: u64,
@@ -644,7 +640,7 @@ pub enum Violation {
         writer: Instance,
     },
     /// A fill that is never given back.
-    #[error("{reader} never releases {pipe} (its {input})")]
+    #[error("{reader} never releases {pipe}, through which it gets {input}")]
     NotReleased {
         /// The pipe.
         pipe: String,
@@ -678,3 +674,6 @@ impl Violation {
         }
     }
 }
+
+// Results with it are handed around everywhere.
+const _: () = assert!(size_of::<Violation>() < 128);
