@@ -23,7 +23,7 @@ pub use check::ProgramError;
 pub use text::{TextError, parse, print};
 
 use cranelift_entity::{PrimaryMap, entity_impl};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// An operation of a [`Program`].
@@ -119,7 +119,7 @@ pub struct Hold {
 }
 
 /// How an operation runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Execution {
     /// The warps that start it are busy until it is done.

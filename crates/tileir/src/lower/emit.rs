@@ -1,0 +1,574 @@
+//! From the body of a loop to a program: storages, conversions between them, costs.
+
+use super::body::{Body, Look, Made, Source, Work};
+use super::cost::{Cost, Costs, instructions};
+use super::names::{Given, plain, prefixed};
+use super::tables::{Class, Family, tables};
+use super::{Outcome, Reason, attributes};
+use crate::cuda::{Header, Tile, Type, ViewKind};
+use crate::program::{
+    Attributes, Execution, Hold, Op, OpData, Operand, Order, Program, Resource, ResourceData, Storage, Value,
+    ValueData,
+};
+use cranelift_entity::EntityRef;
+use sassafras_machine::tile;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Makes the program.
+pub(super) fn emit(body: &Body<'_, '_>, costs: Costs) -> Outcome<Program> {
+    let Some(family) = tables().family(costs.arch) else {
+        return Err(Reason::NoFigure { figure: "family".into(), arch: costs.arch }.at(body.op));
+    };
+    let mut emitter = Emitter {
+        body,
+        costs,
+        family,
+        program: Program::new("loop"),
+        values: Given::default(),
+        ops: Given::default(),
+        resources: BTreeMap::new(),
+        home: HashMap::new(),
+        outside: HashMap::new(),
+        copies: HashMap::new(),
+        placed: BTreeSet::new(),
+        main: Vec::new(),
+    };
+    emitter.program.arch = Some(format!("sm_{}", costs.arch));
+    for (position, work) in body.work.iter().enumerate() {
+        for (result, (value, tile)) in work.results.iter().enumerate() {
+            let storage = emitter.storage(work);
+            let new = emitter.value(&plain(value), storage, tile);
+            emitter.home.insert(Made { work: position, result }, new);
+        }
+    }
+    for (position, work) in body.work.iter().enumerate() {
+        emitter.work(position, work).map_err(|why| why.at(work.op))?;
+    }
+    emitter.orders().map_err(|why| why.at(body.op))?;
+    emitter.only_closed();
+    emitter.budgets();
+    Ok(emitter.program)
+}
+
+struct Emitter<'b, 'a, 's> {
+    body: &'b Body<'a, 's>,
+    costs: Costs,
+    family: &'static Family,
+    program: Program,
+    values: Given,
+    ops: Given,
+    resources: BTreeMap<String, Resource>,
+    /// Where tiles are made.
+    home: HashMap<Made, Value>,
+    /// Tiles from before the loop, by name and storage.
+    outside: HashMap<(crate::cuda::Value, Storage), Value>,
+    /// Copies in another storage: of a value, from how many iterations ago, where, how large.
+    copies: HashMap<(Value, u32, Storage, u64), Value>,
+    /// Values that took the place of another one.
+    placed: BTreeSet<Value>,
+    /// The operation that does what the work is about, and its kind.
+    main: Vec<(Op, String)>,
+}
+
+type Try<T> = Result<T, Reason>;
+
+fn read(value: Value, distance: u32) -> Operand {
+    Operand { value, distance, in_place: false }
+}
+
+impl Emitter<'_, '_, '_> {
+    fn accumulators(&self) -> Storage {
+        if self.family.matrix == "tcgen05_mma" { Storage::Tensor } else { Storage::Register }
+    }
+
+    /// Where the results of an operation are made.
+    fn storage(&self, work: &Work<'_>) -> Storage {
+        match work.row.class {
+            Class::LoadView if self.by_transfer(work) => Storage::Shared,
+            Class::Mma | Class::MmaScaled => self.accumulators(),
+            _ => Storage::Register,
+        }
+    }
+
+    /// Whether hardware that moves tiles can do it: rows by index only from sm_100 on.
+    fn by_transfer(&self, work: &Work<'_>) -> bool {
+        let gathers = match &work.op.header {
+            Header::Plain { types, .. } => types
+                .iter()
+                .filter_map(Type::as_view)
+                .any(|view| view.kind == ViewKind::GatherScatter),
+            _ => false,
+        };
+        !gathers || self.family.matrix == "tcgen05_mma"
+    }
+
+    fn value(&mut self, name: &str, storage: Storage, tile: &Tile) -> Value {
+        let element = match &*tile.element {
+            Type::Scalar(name) => super::names::valid(name),
+            Type::Pointer(_) => "ptr".to_owned(),
+            _ => "element".to_owned(),
+        };
+        let bytes = tile.bytes().unwrap_or(0);
+        self.push_value(name, storage, bytes, element)
+    }
+
+    fn push_value(&mut self, name: &str, storage: Storage, bytes: u64, element: String) -> Value {
+        let name = self.values.unique(name);
+        self.program.values.push(ValueData { name, storage, bytes, element, part_of: None })
+    }
+
+    fn op(
+        &mut self,
+        name: &str,
+        kind: &str,
+        operands: Vec<Operand>,
+        results: Vec<Value>,
+        cost: Cost,
+        attributes: Attributes,
+    ) -> Op {
+        let execution = tables().kind(kind).map_or(Execution::Sync, |kind| kind.execution);
+        let mut holds = Vec::new();
+        for (slot, rows) in cost.holds {
+            let resource = match self.resources.get(&slot) {
+                Some(&resource) => resource,
+                None => {
+                    let new = ResourceData { name: slot.clone(), capacity: 1 };
+                    let resource = self.program.resources.push(new);
+                    self.resources.insert(slot, resource);
+                    resource
+                }
+            };
+            holds.push(Hold { resource, start: 0, rows, units: 1 });
+        }
+        let (name, kind) = (self.ops.unique(name), kind.to_owned());
+        let latency = cost.latency;
+        self.program.ops.push(OpData { name, kind, operands, results, latency, execution, holds, attributes })
+    }
+
+    /// A copy of a value in another storage, made once for all readers.
+    fn copy(&mut self, operand: Operand, to: Storage, bytes: u64, element: &str) -> Try<Operand> {
+        let key = (operand.value, operand.distance, to, bytes);
+        if let Some(&copy) = self.copies.get(&key) {
+            return Ok(read(copy, 0));
+        }
+        let from = &self.program.values[operand.value];
+        let name = from.name.clone();
+        let (kind, prefix, suffix) = match (from.storage, to) {
+            (Storage::Shared, Storage::Register) => ("smem_read", "read", "reg"),
+            (Storage::Register, Storage::Shared) => ("smem_write", "write", "smem"),
+            (Storage::Tensor, _) => ("tcgen05_load", "tmem_load", "reg"),
+            (Storage::Register, _) => ("tcgen05_store", "tmem_store", "tmem"),
+            (Storage::Shared, _) => ("tcgen05_copy", "tmem_copy", "tmem"),
+        };
+        let cost = self.costs.moves(kind, bytes)?;
+        let copy = self.push_value(&format!("{name}_{suffix}"), to, bytes, element.to_owned());
+        let operand = Operand { in_place: false, ..operand };
+        self.op(&prefixed(prefix, &name), kind, vec![operand], vec![copy], cost, Attributes::default());
+        self.copies.insert(key, copy);
+        Ok(read(copy, 0))
+    }
+
+    /// A tile from before the loop, in the storage that its reader wants.
+    fn from_outside(&mut self, value: &crate::cuda::Value, tile: &Tile, storage: Storage) -> Operand {
+        let key = (value.clone(), storage);
+        if let Some(&known) = self.outside.get(&key) {
+            return read(known, 0);
+        }
+        let new = self.value(&plain(value), storage, tile);
+        self.outside.insert(key, new);
+        read(new, 0)
+    }
+
+    /// What an operand is in registers.
+    fn in_registers(&mut self, source: &Source<'_>) -> Try<Option<Operand>> {
+        match source {
+            Source::Nothing => Ok(None),
+            Source::Outside(behind) => {
+                Ok(Some(self.from_outside(&behind.value, behind.tile, Storage::Register)))
+            }
+            Source::Made(made, distance, _) => {
+                let value = self.home[made];
+                let data = &self.program.values[value];
+                if data.storage == Storage::Register {
+                    return Ok(Some(read(value, *distance)));
+                }
+                let (bytes, element) = (data.bytes, data.element.clone());
+                self.copy(read(value, *distance), Storage::Register, bytes, &element).map(Some)
+            }
+        }
+    }
+
+    /// What an operand is in shared memory. `turned`: whether axes may be in another order there.
+    fn in_shared(
+        &mut self,
+        name: &crate::cuda::Value,
+        source: &Source<'_>,
+        tile: &Tile,
+        turned: bool,
+    ) -> Try<Operand> {
+        let as_it_is = |look: Look| !look.changed && (turned || !look.transposed);
+        match source {
+            Source::Nothing => return Ok(self.from_outside(name, tile, Storage::Shared)),
+            Source::Outside(behind) => {
+                let look = Look { transposed: behind.transposed, changed: behind.changed };
+                return Ok(match as_it_is(look) {
+                    true => self.from_outside(&behind.value, behind.tile, Storage::Shared),
+                    false => self.from_outside(name, tile, Storage::Shared),
+                });
+            }
+            Source::Made(made, distance, look) => {
+                let value = self.home[made];
+                if self.program.values[value].storage == Storage::Shared && as_it_is(*look) {
+                    return Ok(read(value, *distance));
+                }
+            }
+        }
+        let Some(register) = self.in_registers(source)? else {
+            return Ok(self.from_outside(name, tile, Storage::Shared));
+        };
+        let element = match &*tile.element {
+            Type::Scalar(name) => super::names::valid(name),
+            _ => self.program.values[register.value].element.clone(),
+        };
+        self.copy(register, Storage::Shared, tile.bytes().unwrap_or(0), &element)
+    }
+
+    /// All operands in registers, each once.
+    fn all_in_registers(&mut self, work: &Work<'_>) -> Try<Vec<Operand>> {
+        let mut found: Vec<Operand> = Vec::new();
+        for value in &work.operands {
+            if let Some(operand) = self.in_registers(&self.body.source(value))?
+                && !found.contains(&operand)
+            {
+                found.push(operand);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether nobody reads a tile of so many iterations ago after this position.
+    fn is_last(&self, made: Made, distance: u32, position: usize) -> bool {
+        let reads = self.body.reads.get(&made).map_or(&[][..], Vec::as_slice);
+        reads.iter().all(|&(reader, d)| d < distance || d == distance && reader <= position)
+    }
+
+    fn work(&mut self, position: usize, work: &Work<'_>) -> Try<()> {
+        let attributes = attributes::of(work.op, self.costs.arch);
+        let results: Vec<Value> =
+            (0..work.results.len()).map(|result| self.home[&Made { work: position, result }]).collect();
+        let own = work.op.values().next().map(|value| plain(&value));
+        let name = |prefix: &str| match &own {
+            Some(own) => prefixed(prefix, own),
+            None => prefix.to_owned(),
+        };
+        let bytes: u64 = results.iter().map(|&v| self.program.values[v].bytes).sum();
+        let (op, kind) = match work.row.class {
+            Class::LoadView | Class::LoadPtr => {
+                let kind = match self.storage(work) {
+                    Storage::Shared => self.family.load.as_str(),
+                    _ => "simt_load",
+                };
+                let operands = self.all_in_registers(work)?;
+                let cost = self.costs.moves(kind, bytes)?;
+                (self.op(&name("load"), kind, operands, results, cost, attributes), kind)
+            }
+            Class::StoreView if self.family.store == "tma_store" && self.by_transfer(work) => {
+                let tile = operand_type(work, 0)?;
+                let stored = *work.operands.first().ok_or_else(|| shape(work))?;
+                let source = self.body.source(stored);
+                let mut operands = vec![self.in_shared(stored, &source, tile, false)?];
+                // Indices that depend on tiles.
+                for value in &work.operands[1..] {
+                    operands.extend(self.in_registers(&self.body.source(value))?);
+                }
+                let cost = self.costs.moves("tma_store", tile.bytes().ok_or_else(|| shape(work))?)?;
+                (self.op(&name("store"), "tma_store", operands, results, cost, attributes), "tma_store")
+            }
+            Class::StoreView | Class::StorePtr | Class::Atomic => {
+                let (kind, prefix) = match work.row.class {
+                    Class::Atomic => ("simt_atomic", "atomic"),
+                    _ => ("simt_store", "store"),
+                };
+                let operands = self.all_in_registers(work)?;
+                let mut cost = self.costs.moves(kind, stored_bytes(work)?)?;
+                // A result comes back from memory.
+                if results.iter().any(|_| !self.body.reads.is_empty() && self.is_read(position)) {
+                    cost.latency = cost.latency.saturating_add(self.costs.seen_after(kind)?);
+                }
+                (self.op(&name(prefix), kind, operands, results, cost, attributes), kind)
+            }
+            Class::Mma | Class::MmaScaled => {
+                let op = self.matrix(position, work, &name("mma"), results, attributes)?;
+                (op, self.family.matrix.as_str())
+            }
+            _ => {
+                let mut operands = self.all_in_registers(work)?;
+                if work.row.class == Class::Elementwise {
+                    self.in_place(position, work, &mut operands, &results);
+                }
+                let cost = self.costs.simt(&instructions(work.op)?)?;
+                (self.op(&name(&work.op.name), "simt", operands, results, cost, attributes), "simt")
+            }
+        };
+        self.main.push((op, kind.to_owned()));
+        Ok(())
+    }
+
+    fn is_read(&self, position: usize) -> bool {
+        self.body.reads.keys().any(|made| made.work == position)
+    }
+
+    /// Lets the result of an element-wise operation take the place of what the loop carries, if nobody wants that any more.
+    fn in_place(&mut self, position: usize, work: &Work<'_>, operands: &mut [Operand], results: &[Value]) {
+        let &[result] = results else { return };
+        for value in &work.operands {
+            let Source::Made(made, distance, _) = self.body.source(value) else { continue };
+            let old = self.home[&made];
+            let (was, is) = (&self.program.values[old], &self.program.values[result]);
+            let same = was.storage == Storage::Register && was.bytes == is.bytes;
+            let carried = distance == 1 || distance == 0 && self.placed.contains(&old);
+            if !same || !carried || !self.is_last(made, distance, position) {
+                continue;
+            }
+            if let Some(operand) = operands.iter_mut().find(|o| o.value == old && o.distance == distance) {
+                operand.in_place = true;
+                self.placed.insert(result);
+                return;
+            }
+        }
+    }
+
+    fn matrix(
+        &mut self,
+        position: usize,
+        work: &Work<'_>,
+        name: &str,
+        results: Vec<Value>,
+        attributes: Attributes,
+    ) -> Try<Op> {
+        let [a, b, c] = [0, 1, 2].map(|i| operand_type(work, i));
+        let (a, b, c) = (a?, b?, c?);
+        let bits = self.matrix_bits(work, a, b)?;
+        let depth = a.shape.last().and_then(|extent| extent.known()).ok_or_else(|| shape(work))?;
+        let products = c.elements().ok_or_else(|| shape(work))?.saturating_mul(depth);
+        let names = &work.operands;
+        if names.len() < 3 {
+            return Err(shape(work));
+        }
+        let mut operands = Vec::new();
+        for (i, tile) in [a, b].into_iter().enumerate() {
+            let source = self.body.source(names[i]);
+            operands.push(self.factor(i, names[i], &source, tile)?);
+        }
+        // Scales are in tensor memory where accumulators are, and in registers elsewhere.
+        for (i, &scale) in names.iter().enumerate().skip(3) {
+            let source = self.body.source(scale);
+            if self.accumulators() != Storage::Tensor {
+                operands.extend(self.in_registers(&source)?);
+                continue;
+            }
+            let Ok(tile) = operand_type(work, i) else { continue };
+            let shared = self.in_shared(scale, &source, tile, true)?;
+            let data = &self.program.values[shared.value];
+            let (bytes, element) = (data.bytes, data.element.clone());
+            operands.push(self.copy(shared, Storage::Tensor, bytes, &element)?);
+        }
+        operands.extend(self.addend(position, names[2], c, &results)?);
+        let cost = self.costs.matrix(&self.family.matrix, products, bits)?;
+        Ok(self.op(name, &self.family.matrix, operands, results, cost, attributes))
+    }
+
+    /// The bits of an element that rates depend on.
+    fn matrix_bits(&self, work: &Work<'_>, a: &Tile, b: &Tile) -> Try<u64> {
+        let arch = self.costs.arch;
+        let refuse = |what: String| Err(Reason::NoMatrix { arch, what });
+        if work.row.class == Class::MmaScaled && !self.family.scaled {
+            return refuse("scales".into());
+        }
+        let mut most = 0;
+        for tile in [a, b] {
+            let Type::Scalar(element) = &*tile.element else { return Err(shape(work)) };
+            let bits = tile.element.bits().ok_or_else(|| shape(work))?;
+            let float8 = bits == 8 && element.starts_with('f');
+            // Products of f32 and f64 are not those of matrix units of tf32.
+            if element == "f32" || element == "f64" || bits < 8 || float8 && !self.family.float8 {
+                return refuse(format!("`{element}`"));
+            }
+            most = most.max(bits);
+        }
+        Ok(most)
+    }
+
+    /// An operand that is multiplied, the first or the second one.
+    fn factor(
+        &mut self,
+        which: usize,
+        name: &crate::cuda::Value,
+        source: &Source<'_>,
+        tile: &Tile,
+    ) -> Try<Operand> {
+        let made_here = match source {
+            Source::Made(made, distance, _) => {
+                Some((self.home[made], *distance)).filter(|(v, _)| self.program.values[*v].storage != Storage::Shared)
+            }
+            _ => None,
+        };
+        if self.family.matrix != "mma_sync" {
+            // Only the first one may come from registers, and only where accumulators are there too.
+            let register = which == 0 && made_here.is_some() && self.accumulators() == Storage::Register;
+            return match (register, self.in_registers_if(register, source)?) {
+                (true, Some(operand)) => Ok(operand),
+                _ => self.in_shared(name, source, tile, true),
+            };
+        }
+        // Everything comes from registers. What threads computed has the layout of accumulators, which is that of the first operand; the
+        // second one goes through shared memory.
+        if which == 1 && made_here.is_some() {
+            let shared = self.in_shared(name, source, tile, true)?;
+            let data = &self.program.values[shared.value];
+            let (bytes, element) = (data.bytes, data.element.clone());
+            return self.copy(shared, Storage::Register, bytes, &element);
+        }
+        match self.in_registers(source)? {
+            Some(operand) => Ok(operand),
+            None => Ok(self.from_outside(name, tile, Storage::Register)),
+        }
+    }
+
+    fn in_registers_if(&mut self, wanted: bool, source: &Source<'_>) -> Try<Option<Operand>> {
+        if wanted { self.in_registers(source) } else { Ok(None) }
+    }
+
+    /// What is added to: nothing where that is a constant.
+    fn addend(
+        &mut self,
+        position: usize,
+        name: &crate::cuda::Value,
+        tile: &Tile,
+        results: &[Value],
+    ) -> Try<Option<Operand>> {
+        let source = self.body.source(name);
+        let home = self.accumulators();
+        let bytes = tile.bytes().unwrap_or(0);
+        let (made, distance, look) = match &source {
+            Source::Nothing => return Ok(None),
+            Source::Outside(behind) => return Ok(Some(self.from_outside(&behind.value, behind.tile, home))),
+            Source::Made(made, distance, look) => (*made, *distance, *look),
+        };
+        let value = self.home[&made];
+        let data = &self.program.values[value];
+        if data.storage == home && data.bytes == bytes && !look.changed && !look.transposed {
+            let in_place = distance <= 1 && self.is_last(made, distance, position);
+            self.placed.extend(results.iter().filter(|_| in_place));
+            return Ok(Some(Operand { value, distance, in_place }));
+        }
+        let Some(register) = self.in_registers(&source)? else { return Ok(None) };
+        if home == Storage::Register {
+            return Ok(Some(register));
+        }
+        let element = self.program.values[register.value].element.clone();
+        let stored = self.copy(register, Storage::Tensor, bytes, &element)?;
+        // The store overwrites this product's result of the iteration before, if everybody is done with that.
+        let &[result] = results else { return Ok(Some(stored)) };
+        let own = Made { work: position, result: 0 };
+        let carried = self.body.reads.get(&own).is_some_and(|reads| reads.iter().any(|read| read.1 == 1));
+        let same = self.program.values[result].bytes == bytes;
+        let writer = self.program.ops.keys().next_back();
+        if let Some(writer) = writer.filter(|_| carried && same && self.is_last(own, 1, position)) {
+            let op = &mut self.program.ops[writer];
+            let fresh = op.results == [stored.value] && op.operands.iter().all(|o| !o.in_place);
+            if fresh {
+                op.operands.push(Operand { value: result, distance: 1, in_place: true });
+            }
+        }
+        Ok(Some(Operand { in_place: true, ..stored }))
+    }
+
+    /// Orders from tokens.
+    fn orders(&mut self) -> Try<()> {
+        for (position, work) in self.body.work.iter().enumerate() {
+            for (before, distance) in self.body.before(work) {
+                let (from, kind) = &self.main[before];
+                let latency = self.costs.seen_after(kind)?;
+                self.program.orders.push(Order { from: *from, to: self.main[position].0, latency, distance });
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back places of element-wise operations from which no chain leads around the loop once: such a place is no accumulator's.
+    fn only_closed(&mut self) {
+        let p = &mut self.program;
+        let mut takes: Vec<Option<(Value, u32)>> = vec![None; p.values.len()];
+        for op in p.ops.values() {
+            for operand in op.operands.iter().filter(|o| o.in_place) {
+                if let [result] = op.results[..] {
+                    takes[result.index()] = Some((operand.value, operand.distance));
+                }
+            }
+        }
+        // Every value takes the place of one at most, so chains end or close; those that close keep their places.
+        let mut state = vec![0_u8; takes.len()];
+        for start in 0..takes.len() {
+            let mut path = Vec::new();
+            let mut at = start;
+            while state[at] == 0 {
+                state[at] = 1;
+                path.push(at);
+                match takes[at] {
+                    Some((next, _)) => at = next.index(),
+                    None => break,
+                }
+            }
+            let closed = path.iter().position(|&v| v == at).filter(|_| takes[at].is_some());
+            let circle = closed.map_or(path.len(), |from| from);
+            let around: u32 = path[circle..].iter().filter_map(|&v| takes[v]).map(|t| t.1).sum();
+            for (i, &v) in path.iter().enumerate() {
+                state[v] = if i >= circle && around == 1 { 3 } else { 2 };
+            }
+        }
+        for op in p.ops.values_mut().filter(|op| op.kind == "simt") {
+            let keeps = op.results.iter().all(|v| state[v.index()] == 3);
+            op.operands.iter_mut().for_each(|o| o.in_place &= keeps);
+        }
+    }
+
+    /// What values from before the loop leave of each storage.
+    fn budgets(&mut self) {
+        let table = tile::budget(self.costs.arch);
+        let defined = self.program.definitions();
+        for (storage, all, align) in [
+            (Storage::Register, table.register, 1),
+            (Storage::Shared, table.shared, table.align),
+            (Storage::Tensor, table.tensor, 1),
+        ] {
+            let taken = self.program.values.iter().filter(|(v, data)| data.storage == storage && defined[*v].is_none());
+            let taken = taken.map(|(_, data)| data.bytes.div_ceil(align).saturating_mul(align));
+            let taken = taken.fold(0_u64, u64::saturating_add);
+            if taken > 0 {
+                self.program.budgets.push((storage, all.saturating_sub(taken)));
+            }
+        }
+    }
+}
+
+fn shape(work: &Work<'_>) -> Reason {
+    Reason::Shape { name: work.op.name.clone() }
+}
+
+/// The type of an operand, where types stand in the order of operands.
+fn operand_type<'a>(work: &Work<'a>, number: usize) -> Try<&'a Tile> {
+    match &work.op.header {
+        Header::Plain { types, .. } => {
+            types.get(number).and_then(Type::as_tile).filter(|tile| tile.bytes().is_some()).ok_or_else(|| shape(work))
+        }
+        _ => Err(shape(work)),
+    }
+}
+
+/// The bytes that a store or an atomic operation moves: of its widest operand that is no address.
+fn stored_bytes(work: &Work<'_>) -> Try<u64> {
+    let Header::Plain { types, .. } = &work.op.header else { return Err(shape(work)) };
+    let tiles = types.iter().filter_map(Type::as_tile).filter(|t| !matches!(*t.element, Type::Pointer(_)));
+    tiles.filter_map(Tile::bytes).max().ok_or_else(|| shape(work))
+}
