@@ -44,6 +44,7 @@ Examples:
   sassafras disasm k.cubin --kernel saxpy     a listing with the control fields in a column
   sassafras deps k.sir --block loop --dot     the dependence graph of a block, for Graphviz
   sassafras dual-issue k.cubin                pairs that issue together, on sm_50 to sm_62
+  sassafras tile k.tileir --report k.html     schedule the loops of a tile program, with a proof
   sassafras model --arch sm_90                what is known of an architecture
   sassafras knobs stall                       the knobs whose name or meaning has that word
 
@@ -59,6 +60,7 @@ enum Command {
     Disasm(commands::disasm::Arguments),
     Deps(commands::deps::Arguments),
     DualIssue(commands::dual_issue::Arguments),
+    Tile(commands::tile::Arguments),
     Model(commands::model::Arguments),
     Knobs(commands::knobs::Arguments),
 }
@@ -77,6 +79,7 @@ fn main() -> ExitCode {
         Command::Disasm(arguments) => commands::disasm::run(&arguments),
         Command::Deps(arguments) => commands::deps::run(&arguments),
         Command::DualIssue(arguments) => commands::dual_issue::run(&arguments),
+        Command::Tile(arguments) => commands::tile::run(&arguments),
         Command::Model(arguments) => commands::model::run(&arguments),
         Command::Knobs(arguments) => commands::knobs::run(&arguments),
     };

@@ -80,7 +80,8 @@ fn places_in_the_source_change_nothing() {
             let (plain, with_places) = (programs(item), programs(debug));
             assert_eq!(plain.len(), with_places.len());
             for (a, b) in plain.iter().zip(&with_places) {
-                let shape = |p: &Program| p.ops.values().map(|o| (o.kind.clone(), o.latency)).collect::<Vec<_>>();
+                let shape =
+                    |p: &Program| p.ops.values().map(|o| (o.kind.clone(), o.latency)).collect::<Vec<_>>();
                 assert_eq!(a.as_ref().map(shape), b.as_ref().map(shape), "{}", item.kernel);
             }
         }

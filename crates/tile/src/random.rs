@@ -1,43 +1,14 @@
 //! Random loops, for tests: shaped like those of tile programs, deterministic by seed.
 
+use sassafras_modulo::random::Rng;
 use sassafras_tileir::program::{
     Attributes, Execution, Hold, MutexData, OpData, Operand, Order, Program, ResourceData, Storage, Value,
     ValueData,
 };
 
-/// A small generator of numbers (splitmix64).
-#[derive(Clone, Debug)]
-pub struct Rng(u64);
-
-impl Rng {
-    /// From a seed.
-    pub fn new(seed: u64) -> Rng {
-        Rng(seed)
-    }
-
-    /// The next number.
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `n`.
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n.max(1)
-    }
-
-    /// Whether something happens in so many of a hundred cases.
-    pub fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-
-    /// One of some things.
-    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len() as u64) as usize]
-    }
+/// One of some things.
+fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
+    from[rng.below(from.len() as u32) as usize]
 }
 
 const SLOTS: [&str; 8] =
@@ -92,7 +63,7 @@ const KINDS: [Kind; 6] = [
 ];
 
 /// A random loop of up to so many operations; it passes [`Program::check`].
-pub fn program(most: u64, seed: u64) -> Program {
+pub fn program(most: u32, seed: u64) -> Program {
     let mut rng = Rng::new(seed);
     // Some draws make no sense (a circuit through an order); the next ones do.
     loop {
@@ -103,9 +74,9 @@ pub fn program(most: u64, seed: u64) -> Program {
     }
 }
 
-fn draw(rng: &mut Rng, most: u64, seed: u64) -> Program {
+fn draw(rng: &mut Rng, most: u32, seed: u64) -> Program {
     let mut p = Program::new(format!("random_{seed}"));
-    p.arch = Some(rng.pick(&["sm_80", "sm_90", "sm_100"]).to_owned());
+    p.arch = Some(pick(rng, &["sm_80", "sm_90", "sm_100"]).to_owned());
     for (i, slot) in SLOTS.iter().enumerate() {
         let capacity = if i > 4 && rng.chance(30) { 2 } else { 1 };
         p.resources.push(ResourceData { name: (*slot).to_owned(), capacity });
@@ -113,8 +84,8 @@ fn draw(rng: &mut Rng, most: u64, seed: u64) -> Program {
     let resources: Vec<_> = p.resources.keys().collect();
     let count = 2 + rng.below(most - 1);
     let value = |p: &mut Program, rng: &mut Rng, storage: Storage, name: String| {
-        let bytes = rng.pick(&[256u64, 1024, 4096]);
-        let element = rng.pick(&["f16", "f32"]).to_owned();
+        let bytes = pick(rng, &[256u64, 1024, 4096]);
+        let element = pick(rng, &["f16", "f32"]).to_owned();
         p.values.push(ValueData { name, storage, bytes, element, part_of: None })
     };
     // Values from before the loop.
@@ -123,10 +94,10 @@ fn draw(rng: &mut Rng, most: u64, seed: u64) -> Program {
     // Results first, so that operations can read those of later ones from earlier iterations.
     let mut plan: Vec<(usize, Vec<Value>)> = Vec::new();
     for i in 0..count {
-        let mut kind = rng.below(KINDS.len() as u64) as usize;
+        let mut kind = rng.below(KINDS.len() as u32) as usize;
         // Only sm_100 has tensor memory.
         while KINDS[kind].storage == Storage::Tensor && p.arch.as_deref() != Some("sm_100") {
-            kind = rng.below(KINDS.len() as u64) as usize;
+            kind = rng.below(KINDS.len() as u32) as usize;
         }
         let storage = KINDS[kind].storage;
         let mut results = vec![value(&mut p, rng, storage, format!("v{i}"))];
@@ -162,11 +133,11 @@ fn draw(rng: &mut Rng, most: u64, seed: u64) -> Program {
         for _ in 0..wanted {
             let carried = rng.chance(12);
             let from = if carried {
-                rng.below(plan.len() as u64) as usize
+                rng.below(plan.len() as u32) as usize
             } else {
-                rng.below(i as u64 + 1) as usize
+                rng.below(i as u32 + 1) as usize
             };
-            let distance = if carried { 1 + rng.below(2) as u32 } else { 0 };
+            let distance = if carried { 1 + rng.below(2) } else { 0 };
             if !carried && from >= i {
                 if let Some(&v) = before.first() {
                     operands.push(Operand { value: v, distance: 0, in_place: false });
@@ -179,7 +150,7 @@ fn draw(rng: &mut Rng, most: u64, seed: u64) -> Program {
         if matches!(kind.name, "wgmma" | "tcgen05_mma" | "simt") && rng.chance(40) && plan[i].1.len() == 1 {
             operands.push(Operand { value: plan[i].1[0], distance: 1, in_place: true });
         }
-        let rows = 1 + rng.below(9) as u32;
+        let rows = 1 + rng.below(9);
         let holds: Vec<Hold> =
             kind.slots.iter().map(|&s| Hold { resource: resources[s], start: 0, rows, units: 1 }).collect();
         // A result nobody reads is fine; a store has none.
@@ -193,7 +164,7 @@ fn draw(rng: &mut Rng, most: u64, seed: u64) -> Program {
             kind: kind.name.to_owned(),
             operands,
             results,
-            latency: rows + rng.below(kind.latency.into()) as u32,
+            latency: rows + rng.below(kind.latency),
             execution: kind.execution,
             holds,
             attributes: Attributes::default(),
@@ -209,12 +180,12 @@ fn draw(rng: &mut Rng, most: u64, seed: u64) -> Program {
     }
     let ops: Vec<_> = p.ops.keys().collect();
     for _ in 0..rng.below(3) {
-        let (a, b) = (rng.pick(&ops), rng.pick(&ops));
-        let distance = if a < b { rng.below(2) as u32 } else { 1 + rng.below(2) as u32 };
-        p.orders.push(Order { from: a, to: b, latency: rng.below(8) as u32, distance });
+        let (a, b) = (pick(rng, &ops), pick(rng, &ops));
+        let distance = if a < b { rng.below(2) } else { 1 + rng.below(2) };
+        p.orders.push(Order { from: a, to: b, latency: rng.below(8), distance });
     }
     if rng.chance(25) && ops.len() > 3 {
-        let mut two: Vec<_> = (0..2).map(|_| rng.pick(&ops)).collect();
+        let mut two: Vec<_> = (0..2).map(|_| pick(rng, &ops)).collect();
         two.dedup();
         if two.len() == 2 {
             p.mutexes.push(MutexData { name: "exclusive".into(), ops: two });

@@ -43,7 +43,7 @@ fn random_loops_are_proven() {
     let mut proven = 0;
     let count = std::env::var("RANDOM_LOOPS").ok().and_then(|n| n.parse().ok()).unwrap_or(500u64);
     for seed in 0..count {
-        let program = program(2 + seed % 23, seed);
+        let program = program(2 + (seed % 23) as u32, seed);
         let again = sassafras_tileir::program::parse(&print(&program))
             .unwrap_or_else(|e| panic!("{e}\n{}", print(&program)));
         assert_eq!(again[0], program);

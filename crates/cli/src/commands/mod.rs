@@ -9,6 +9,7 @@ pub mod knobs;
 pub mod model;
 pub mod ptxas;
 pub mod schedule;
+pub mod tile;
 pub mod verify;
 
 use clap::ValueEnum;

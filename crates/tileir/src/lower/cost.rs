@@ -183,10 +183,8 @@ impl Costs {
     /// Instructions of all threads.
     pub(super) fn simt(&self, work: &Work) -> Outcome<Cost> {
         let mut cost = Cost::default();
-        let missing = |pipe: &usize| Reason::NoFigure {
-            figure: tables().pipe_names[*pipe].clone(),
-            arch: self.arch,
-        };
+        let missing =
+            |pipe: &usize| Reason::NoFigure { figure: tables().pipe_names[*pipe].clone(), arch: self.arch };
         if self.model == Model::Documented {
             // One footprint for each pipe, whatever the size.
             for pipe in work.instructions.keys() {
@@ -220,12 +218,10 @@ impl Costs {
 /// The tiles behind the colon and the arrow.
 fn tiles(op: &Operation) -> (Vec<&Tile>, Vec<&Tile>) {
     match &op.header {
-        Header::Plain { types, result_types, .. } => {
-            (
-                types.iter().filter_map(Type::as_tile).collect(),
-                result_types.iter().filter_map(Type::as_tile).collect(),
-            )
-        }
+        Header::Plain { types, result_types, .. } => (
+            types.iter().filter_map(Type::as_tile).collect(),
+            result_types.iter().filter_map(Type::as_tile).collect(),
+        ),
         _ => (Vec::new(), Vec::new()),
     }
 }

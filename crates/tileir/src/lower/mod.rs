@@ -159,7 +159,7 @@ impl Reason {
 ///   return
 /// }";
 /// let lowered = lower(&Module::parse(text)?, 90, Model::Hardware);
-/// let program = lowered[0].program.as_ref()?;
+/// let program = lowered[0].program.clone()?;
 /// let kinds: Vec<&str> = program.ops.values().map(|op| op.kind.as_str()).collect();
 /// assert_eq!(kinds, ["tma_load", "smem_read", "simt"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

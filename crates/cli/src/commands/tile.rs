@@ -1,0 +1,311 @@
+//! `sassafras tile`
+
+use crate::failure::{Failure, say};
+use crate::output;
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use sassafras_report::tile::{self as show, Loop};
+use sassafras_tile::view::view;
+use sassafras_tile::{Options, Selection, buffers, generate, materialise};
+use sassafras_tileir::cuda::Module;
+use sassafras_tileir::file::{self, File};
+use sassafras_tileir::lower::{Model, lower};
+use sassafras_tileir::program::Program;
+use sassafras_tileir::scheduled::{Scheduled, Strategy};
+use sassafras_verify::tile::{Effort, Limits, Proof, prove};
+use serde::Serialize;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Schedule the loops of a tile program: the least interval between iterations, agents, pipes and buffers, with a proof
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// CUDA Tile IR as `tileirdisasm` prints it, or loops in their own text form; `-` is standard input, nothing the
+    /// built-in sample
+    input: Option<PathBuf>,
+    /// The architecture that CUDA Tile IR is scheduled for
+    #[arg(long, value_name = "SM", default_value = "sm_90")]
+    arch: String,
+    /// What operations cost: cycles of hardware, or the documents' scheduling costs
+    #[arg(long, value_enum, default_value = "hardware")]
+    model: ModelArgument,
+    /// How operations are given to warps
+    #[arg(long, value_enum, default_value = "warp-specialize")]
+    strategy: StrategyArgument,
+    /// Which generator makes the schedule
+    #[arg(long, value_enum, default_value = "always")]
+    generator: GeneratorArgument,
+    /// At most so many slots for a value; may be given several times
+    #[arg(long = "depth", value_name = "VALUE=SLOTS", value_parser = depth)]
+    depths: Vec<(String, u32)>,
+    /// Most stages where one agent runs everything
+    #[arg(long, value_name = "N")]
+    stages: Option<u32>,
+    /// Rows of the reservation table above which time is quantised; 0 for never
+    #[arg(long, value_name = "ROWS")]
+    rrt_size_threshold: Option<u32>,
+    /// Attempts to fit buffers into memory before iterations run one after the other
+    #[arg(long, value_name = "N")]
+    max_constraint_iterations: Option<u32>,
+    /// Clusters that run a persistent loop
+    #[arg(long, value_name = "N")]
+    clusters: Option<u64>,
+    /// Memory has no end: to see whether it is what binds
+    #[arg(long)]
+    unlimited: bool,
+    /// Only this loop; may be given several times
+    #[arg(long = "loop", value_name = "NAME")]
+    loops: Vec<String>,
+    /// Write the loops and their schedules as text
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write a page for a browser, with the modulo table drawn
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Write the steady state as a trace for Perfetto or chrome://tracing
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sassafras tile                                     the built-in sample
+  sassafras tile k.tileir --arch sm_100              loops of CUDA Tile IR on sm_100
+  sassafras tile k.tile --report k.html              with the modulo table drawn
+  sassafras tile k.tile --depth a=2 -o out.tile      at most two slots for `a`; the schedule as text
+  sassafras tile out.tile                            a text that has schedules: they are proven, not made";
+
+const SAMPLE: &str = include_str!("../../samples/matmul.tile");
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ModelArgument {
+    Hardware,
+    Documented,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum StrategyArgument {
+    None,
+    Unspecialize,
+    WarpSpecialize,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum GeneratorArgument {
+    /// The cost-based one for everything that may overlap
+    Always,
+    /// As documented: serial for small loops and those without asynchronous work
+    Documented,
+    /// One iteration after the other
+    Serial,
+}
+
+fn depth(text: &str) -> Result<(String, u32), String> {
+    let (name, slots) = text.split_once('=').ok_or("expected VALUE=SLOTS")?;
+    match slots.parse() {
+        Ok(0) | Err(_) => Err(format!("`{slots}` is no number of slots")),
+        Ok(slots) => Ok((name.to_owned(), slots)),
+    }
+}
+
+/// The JSON form. Bump `schema` when a field changes its meaning or goes away.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    input: &'a str,
+    loops: &'a [Loop],
+    not_scheduled: &'a [Refused],
+}
+
+/// A loop of the input that was not scheduled.
+#[derive(Serialize)]
+struct Refused {
+    place: String,
+    why: String,
+}
+
+/// The largest input that is read.
+const MOST_BYTES: u64 = 64 << 20;
+
+fn read(path: &Path) -> Result<String> {
+    let name = path.display().to_string();
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        std::io::stdin().take(MOST_BYTES + 1).read_to_end(&mut bytes).context("standard input")?;
+    } else {
+        let file = std::fs::File::open(path).with_context(|| name.clone())?;
+        file.take(MOST_BYTES + 1).read_to_end(&mut bytes).with_context(|| name.clone())?;
+    }
+    if bytes.len() as u64 > MOST_BYTES {
+        bail!("{name}: larger than {MOST_BYTES} bytes");
+    }
+    String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("{name}: not a text"))
+}
+
+/// What an input holds: loops, their schedules if it has any, and what could not be lowered.
+fn loops(name: &str, text: &str, arguments: &Arguments) -> Result<(File, Vec<Refused>)> {
+    // Texts of loops begin with one; CUDA Tile IR begins with an entry, a module or an alias.
+    let first =
+        text.lines().map(str::trim).find(|l| !l.is_empty() && !l.starts_with('#') && !l.starts_with("//"));
+    if first.is_some_and(|l| l.starts_with("loop")) {
+        let file = file::parse(text).map_err(|e| anyhow::anyhow!("{name}:{e}"))?;
+        return Ok((file, Vec::new()));
+    }
+    let module = Module::parse(text).map_err(|e| {
+        anyhow::anyhow!("{name}:{e} (neither loops, which begin with `loop`, nor CUDA Tile IR)")
+    })?;
+    let digits: String = arguments.arch.chars().filter(char::is_ascii_digit).collect();
+    let Some(arch) = digits.parse().ok().filter(|a| *a >= 80) else {
+        bail!("`{}` is no architecture that tile programs run on: sm_80 and later are", arguments.arch);
+    };
+    let model = match arguments.model {
+        ModelArgument::Hardware => Model::Hardware,
+        ModelArgument::Documented => Model::Documented,
+    };
+    let (mut file, mut refused) = (File::default(), Vec::new());
+    for lowered in lower(&module, arch, model) {
+        match lowered.program {
+            Ok(program) => file.programs.push(program),
+            Err(why) => {
+                refused.push(Refused {
+                    place: format!("{name}: entry `{}`", lowered.entry),
+                    why: why.to_string(),
+                });
+            }
+        }
+    }
+    Ok((file, refused))
+}
+
+fn options(arguments: &Arguments) -> Options {
+    let default = Options::default();
+    Options {
+        strategy: match arguments.strategy {
+            StrategyArgument::None => Strategy::None,
+            StrategyArgument::Unspecialize => Strategy::Unspecialize,
+            StrategyArgument::WarpSpecialize => Strategy::WarpSpecialize,
+        },
+        selection: match arguments.generator {
+            GeneratorArgument::Always => Selection::Always,
+            GeneratorArgument::Documented => Selection::Documented,
+            GeneratorArgument::Serial => Selection::Serial,
+        },
+        depths: arguments.depths.iter().cloned().collect(),
+        unspecialized_stages: arguments.stages.unwrap_or(default.unspecialized_stages),
+        rrt_size_threshold: arguments.rrt_size_threshold.unwrap_or(default.rrt_size_threshold),
+        max_constraint_iterations: arguments
+            .max_constraint_iterations
+            .unwrap_or(default.max_constraint_iterations),
+        clusters: arguments.clusters.unwrap_or(default.clusters),
+        unlimited: arguments.unlimited,
+        ..default
+    }
+}
+
+/// Proves a schedule against the machine's limits.
+fn proven(program: &Program, scheduled: &Scheduled, unlimited: bool) -> Result<Proof> {
+    let budget = buffers::table(program);
+    let limits = if unlimited {
+        Limits::NONE
+    } else {
+        Limits {
+            register: budget.register,
+            shared: budget.shared,
+            tensor: budget.tensor,
+            barriers: budget.barriers,
+        }
+    };
+    prove(program, scheduled, &limits, &Effort::default())
+        .map_err(|violation| Failure::Wrong(format!("loop `{}`: {violation}", program.name)).into())
+}
+
+fn words(proof: &Proof) -> Vec<String> {
+    let most = proof.trips.iter().max().copied().unwrap_or(0);
+    let mut words = vec![format!(
+        "{} replays ({} steps) of 0 to {most} trips with {} kinds of delays: no deadlock, no slot overwritten early, every value of its own iteration, budgets kept",
+        proof.replays,
+        proof.steps,
+        proof.delays.len()
+    )];
+    if let (true, Some(held)) = (proof.exact, proof.held.iter().max()) {
+        words.push(format!("no timing whatsoever makes up to {held} trips go wrong: each operation was held back as long as possible"));
+    }
+    words
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let (name, text) = match &arguments.input {
+        Some(path) => (path.display().to_string(), read(path)?),
+        None => ("built-in sample".to_owned(), SAMPLE.to_owned()),
+    };
+    let (mut file, refused) = loops(&name, &text, arguments)?;
+    for wanted in &arguments.loops {
+        if !file.programs.iter().any(|p| p.name == *wanted) {
+            let known: Vec<&str> = file.programs.iter().map(|p| p.name.as_str()).collect();
+            bail!("{name}: no loop is called `{wanted}`; there are: {}", known.join(", "));
+        }
+    }
+    if !file.scheduled.is_empty() {
+        return check(&name, &file, arguments);
+    }
+    file.programs.retain(|p| arguments.loops.is_empty() || arguments.loops.contains(&p.name));
+    for r in &refused {
+        say(&format!("note: {}: not scheduled: {}", r.place, r.why));
+    }
+    if file.programs.is_empty() {
+        bail!("{name}: no loop to schedule");
+    }
+    let options = options(arguments);
+    let mut shown = Vec::new();
+    for (i, program) in file.programs.iter().enumerate() {
+        let fail = |what: String| Failure::Wrong(format!("{name}: loop `{}`: {what}", program.name));
+        let generated = generate(program, &options).map_err(|e| fail(e.to_string()))?;
+        let scheduled = materialise(program, &generated, &options).map_err(|e| fail(e.to_string()))?;
+        let proof = proven(program, &scheduled, arguments.unlimited)?;
+        shown.push(Loop { view: view(program, &generated, &scheduled, &options), proof: words(&proof) });
+        file.scheduled.push((i, scheduled));
+    }
+    // Nothing is written before everything has been proven.
+    if let Some(path) = &arguments.output {
+        output::write_file(path, file::print(&file).as_bytes())?;
+    }
+    if let Some(path) = &arguments.trace {
+        output::write_file(path, show::json(&name, &shown).as_bytes())?;
+    }
+    if let Some(path) = &arguments.report {
+        output::write_file(path, show::html(&name, &shown).as_bytes())?;
+    }
+    if arguments.json {
+        return output::print_json(&Report {
+            schema: 1,
+            input: &name,
+            loops: &shown,
+            not_scheduled: &refused,
+        });
+    }
+    output::print(&show::text(&shown))
+}
+
+/// A text that has schedules already: are they right?
+fn check(name: &str, file: &File, arguments: &Arguments) -> Result<()> {
+    let mut lines = String::new();
+    for (of, scheduled) in &file.scheduled {
+        let program = &file.programs[*of];
+        if !arguments.loops.is_empty() && !arguments.loops.contains(&program.name) {
+            continue;
+        }
+        let proof = proven(program, scheduled, arguments.unlimited)?;
+        lines.push_str(&format!(
+            "{name}: loop `{}`: II {}: {}\n",
+            program.name,
+            scheduled.ii,
+            words(&proof).join("; ")
+        ));
+    }
+    output::print(&lines)
+}
