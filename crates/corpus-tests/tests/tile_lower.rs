@@ -13,15 +13,20 @@ use std::collections::BTreeSet;
 const ARCHITECTURES: [u32; 3] = [80, 90, 100];
 
 /// Loops that are not lowered: program, architecture (0 for all), words of the reason.
-const NOT_LOWERED: [(&str, u32, &str); 7] = [
+const NOT_LOWERED: [(&str, u32, &str); 6] = [
     ("convolution", 0, "a loop inside"),
     ("matmul_persistent", 0, "a loop inside"),
     ("matmul_fp8", 80, "the matrix units of sm_80 do not take `f8E4M3FN`"),
     ("matmul_scaled", 80, "the matrix units of sm_80 do not take scales"),
     ("matmul_scaled", 90, "the matrix units of sm_90 do not take scales"),
     ("newton", 0, "`loop` is left by a condition"),
-    ("", 0, ""),
 ];
+
+/// Programs that cannot be scheduled: program, architecture, words of the reason.
+///
+/// Tiles of 128x128 are whole in registers here, one for every step of the arithmetic: more than a block has.
+const NOT_SCHEDULED: [(&str, &str, &str); 1] =
+    [("attention_causal", "sm_80", "fails to assign register buffers: 265216 bytes are needed")];
 
 fn items() -> Vec<TileItem> {
     texts().expect("the corpus")
@@ -48,7 +53,7 @@ fn every_loop_is_lowered_or_says_why_not() {
                             program.check().unwrap_or_else(|e| panic!("{place}: {e}"));
                             let text = print(program);
                             let again = parse(&text).unwrap_or_else(|e| panic!("{place}: {e}\n{text}"));
-                            assert_eq!(again, [program.clone()], "{place}");
+                            assert_eq!(again, std::slice::from_ref(program), "{place}");
                         }
                         Err(error) => {
                             let known = NOT_LOWERED.iter().position(|(kernel, of, why)| {
@@ -64,7 +69,7 @@ fn every_loop_is_lowered_or_says_why_not() {
         }
     }
     assert!(programs > 0);
-    assert_eq!(reasons.len(), NOT_LOWERED.len() - 1, "reasons that are none any more: {reasons:?}");
+    assert_eq!(reasons.len(), NOT_LOWERED.len(), "reasons that are none any more: {reasons:?}");
 }
 
 /// Debug information changes lines, and nothing else.
@@ -80,7 +85,8 @@ fn places_in_the_source_change_nothing() {
             let (plain, with_places) = (programs(item), programs(debug));
             assert_eq!(plain.len(), with_places.len());
             for (a, b) in plain.iter().zip(&with_places) {
-                let shape = |p: &Program| p.ops.values().map(|o| (o.kind.clone(), o.latency)).collect::<Vec<_>>();
+                let shape =
+                    |p: &Program| p.ops.values().map(|o| (o.kind.clone(), o.latency)).collect::<Vec<_>>();
                 assert_eq!(a.as_ref().map(shape), b.as_ref().map(shape), "{}", item.kernel);
             }
         }
@@ -136,5 +142,12 @@ fn lowered_loops_are_scheduled() {
             Err(error) => failures.push(error),
         }
     }
+    let known = |error: &String| {
+        NOT_SCHEDULED
+            .iter()
+            .any(|(name, arch, why)| error.starts_with(&format!("{name} {arch} ")) && error.contains(why))
+    };
+    let (expected, failures): (Vec<String>, Vec<String>) = failures.into_iter().partition(known);
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert_eq!(expected.len(), NOT_SCHEDULED.len() * Strategy::ALL.len(), "reasons that are none any more");
 }

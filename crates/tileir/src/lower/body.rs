@@ -17,10 +17,7 @@ pub(super) struct Look {
 
 impl Look {
     fn with(self, other: Look) -> Look {
-        Look {
-            transposed: self.transposed || other.transposed,
-            changed: self.changed || other.changed,
-        }
+        Look { transposed: self.transposed || other.transposed, changed: self.changed || other.changed }
     }
 }
 

@@ -22,7 +22,8 @@
 //!
 //! Tiles are divided among all threads evenly. Elements narrower than 32 bits take an instruction each, as if nothing were packed: too much for
 //! arithmetic on 16 bits. Operands that several warps read from shared memory are counted once: too little for `mma_sync`. A row of a tile
-//! is spread over the four threads of a quad, as PTX lays out accumulators, so a reduction along rows takes two shuffles in each of them. Values from
+//! is spread over the four threads of a quad, as PTX lays out accumulators, or over more where there are few rows: a reduction along rows takes
+//! shuffles between them. Values from
 //! before the loop take storage too: what is left is the loop's budget.
 
 mod attributes;
@@ -159,7 +160,7 @@ impl Reason {
 ///   return
 /// }";
 /// let lowered = lower(&Module::parse(text)?, 90, Model::Hardware);
-/// let program = lowered[0].program.as_ref()?;
+/// let program = lowered[0].program.clone()?;
 /// let kinds: Vec<&str> = program.ops.values().map(|op| op.kind.as_str()).collect();
 /// assert_eq!(kinds, ["tma_load", "smem_read", "simt"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -61,7 +61,7 @@ impl<'a> Scope<'a> {
                 match tables().operation(&op.name).map(|row| row.class) {
                     Some(Class::View | Class::Token) => return None,
                     Some(class @ (Class::Free | Class::Layout | Class::Transpose)) => {
-                        let Some(next) = op.operands().first().copied() else { return None };
+                        let next = op.operands().first().copied()?;
                         changed |= class == Class::Layout;
                         transposed |= class == Class::Transpose;
                         at = next.clone();
@@ -129,7 +129,8 @@ impl<'a> Scope<'a> {
     /// The shape of a loop over output tiles: from the block's number by the number of blocks to a product of quotients of sizes, all known.
     pub(super) fn persistent(&self, outer: &Loop) -> Option<Persistent> {
         let made_by = |value: &Value| self.names.get(value)?.by.map(|(op, _)| op.name.as_str());
-        if made_by(&outer.from) != Some("get_tile_block_id") || made_by(&outer.step) != Some("get_num_tile_blocks")
+        if made_by(&outer.from) != Some("get_tile_block_id")
+            || made_by(&outer.step) != Some("get_num_tile_blocks")
         {
             return None;
         }
