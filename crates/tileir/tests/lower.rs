@@ -72,8 +72,8 @@ fn damaged_texts_do_no_harm() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lower");
     let names = ["attention", "layer_norm", "matmul", "softmax"];
     let texts = names.map(|name| fs::read_to_string(folder.join(format!("{name}.tileir"))).expect("a text"));
-    let mut runner = TestRunner::new(ProptestConfig { cases: 400, ..ProptestConfig::default() });
-    let strategy = (0..texts.len(), prop::collection::vec((any::<Index>(), any::<Index>()), 1..6));
+    let mut runner = TestRunner::new(ProptestConfig { cases: 2000, ..ProptestConfig::default() });
+    let strategy = (0..texts.len(), prop::collection::vec((any::<Index>(), any::<Index>()), 1..4));
     let programs = Cell::new(0);
     let result = runner.run(&strategy, |(which, swaps)| {
         // Words of one text in each other's place: much of it can still be read.
@@ -81,7 +81,12 @@ fn damaged_texts_do_no_harm() {
             texts[which].split_inclusive([' ', '\n', ',', '<', '>', '[', ']']).collect();
         for (a, b) in swaps {
             let (a, b) = (a.index(words.len()), b.index(words.len()));
-            words[a] = words[b];
+            // One of the same kind, so that it can still be read more often than not.
+            let kind =
+                |word: &str| word.chars().next().map(|c| (c.is_alphabetic(), c.is_ascii_digit(), c == '%'));
+            if let Some(&word) = words[b..].iter().find(|word| kind(word) == kind(words[a])) {
+                words[a] = word;
+            }
         }
         let Ok(module) = Module::parse(&words.concat()) else { return Ok(()) };
         for arch in [75, 80, 90, 100, 120] {
@@ -95,5 +100,5 @@ fn damaged_texts_do_no_harm() {
         Ok(())
     });
     result.unwrap_or_else(|e| panic!("{e}"));
-    assert!(programs.get() > 100, "{}", programs.get());
+    assert!(programs.get() > 100, "hardly a text could be read: {}", programs.get());
 }
