@@ -13,15 +13,20 @@ use std::collections::BTreeSet;
 const ARCHITECTURES: [u32; 3] = [80, 90, 100];
 
 /// Loops that are not lowered: program, architecture (0 for all), words of the reason.
-const NOT_LOWERED: [(&str, u32, &str); 7] = [
+const NOT_LOWERED: [(&str, u32, &str); 6] = [
     ("convolution", 0, "a loop inside"),
     ("matmul_persistent", 0, "a loop inside"),
     ("matmul_fp8", 80, "the matrix units of sm_80 do not take `f8E4M3FN`"),
     ("matmul_scaled", 80, "the matrix units of sm_80 do not take scales"),
     ("matmul_scaled", 90, "the matrix units of sm_90 do not take scales"),
     ("newton", 0, "`loop` is left by a condition"),
-    ("", 0, ""),
 ];
+
+/// Programs that cannot be scheduled: program, architecture, words of the reason.
+///
+/// Tiles of 128x128 are whole in registers here, one for every step of the arithmetic: more than a block has.
+const NOT_SCHEDULED: [(&str, &str, &str); 1] =
+    [("attention_causal", "sm_80", "fails to assign register buffers: 265216 bytes are needed")];
 
 fn items() -> Vec<TileItem> {
     texts().expect("the corpus")
@@ -48,7 +53,7 @@ fn every_loop_is_lowered_or_says_why_not() {
                             program.check().unwrap_or_else(|e| panic!("{place}: {e}"));
                             let text = print(program);
                             let again = parse(&text).unwrap_or_else(|e| panic!("{place}: {e}\n{text}"));
-                            assert_eq!(again, [program.clone()], "{place}");
+                            assert_eq!(again, std::slice::from_ref(program), "{place}");
                         }
                         Err(error) => {
                             let known = NOT_LOWERED.iter().position(|(kernel, of, why)| {
@@ -64,7 +69,7 @@ fn every_loop_is_lowered_or_says_why_not() {
         }
     }
     assert!(programs > 0);
-    assert_eq!(reasons.len(), NOT_LOWERED.len() - 1, "reasons that are none any more: {reasons:?}");
+    assert_eq!(reasons.len(), NOT_LOWERED.len(), "reasons that are none any more: {reasons:?}");
 }
 
 /// Debug information changes lines, and nothing else.
@@ -88,7 +93,7 @@ fn places_in_the_source_change_nothing() {
     }
 }
 
-/// Every program can be scheduled and materialised. With `SASSAFRAS_TABLE` set, says what came out.
+/// Every program can be scheduled and materialised. What came out is written to the file that `SASSAFRAS_TABLE` names.
 #[test]
 fn lowered_loops_are_scheduled() {
     let mut cases = Vec::new();
@@ -128,14 +133,22 @@ fn lowered_loops_are_scheduled() {
             ))
         })
         .collect();
-    let table = std::env::var_os("SASSAFRAS_TABLE").is_some();
-    let mut failures = Vec::new();
+    let (mut table, mut failures) = (String::new(), Vec::new());
     for line in lines {
         match line {
-            Ok(line) if table => println!("{line}"),
-            Ok(_) => {}
+            Ok(line) => table.push_str(&format!("{line}\n")),
             Err(error) => failures.push(error),
         }
     }
+    if let Some(path) = std::env::var_os("SASSAFRAS_TABLE") {
+        std::fs::write(path, &table).expect("a place for the table");
+    }
+    let known = |error: &String| {
+        NOT_SCHEDULED
+            .iter()
+            .any(|(name, arch, why)| error.starts_with(&format!("{name} {arch} ")) && error.contains(why))
+    };
+    let (expected, failures): (Vec<String>, Vec<String>) = failures.into_iter().partition(known);
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert_eq!(expected.len(), NOT_SCHEDULED.len() * Strategy::ALL.len(), "reasons that are none any more");
 }

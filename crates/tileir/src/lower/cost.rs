@@ -6,12 +6,8 @@ use crate::cuda::{Header, Operation, Tile, Type};
 use sassafras_machine::tile;
 use std::collections::BTreeMap;
 
-/// Steps of a butterfly over the four threads of a quad.
-const QUAD_STEPS: u64 = 2;
-/// Threads of a quad: PTX's layout of accumulators gives a row to them.
+/// The fewest threads that share a row: PTX's layout of accumulators gives a row to four.
 const QUAD: u64 = 4;
-/// Steps of a butterfly over a warp.
-const WARP_STEPS: u64 = 5;
 /// Threads of a warp.
 const WARP: u64 = 32;
 
@@ -300,13 +296,12 @@ fn combine(op: &Operation, scan: bool, counts: &[Count], work: &mut Work) -> Out
     let last = axis.is_some_and(|axis| axis + 1 == first.shape.len());
     let values = results.len().max(1) as u64;
     let warps = u64::from(tile::threshold("agent_warps_compute"));
-    // Along rows of two axes or more a quad has a row; otherwise all warps have a part of every result.
-    let (threads, steps) = if last && first.shape.len() > 1 {
-        (QUAD.min(along), QUAD_STEPS)
-    } else {
-        work.barriers += 1;
-        (input.min(WARP * warps).div_ceil(rows).max(1), WARP_STEPS)
-    };
+    // A quad has a row; where there are fewer rows than quads, more threads share one.
+    let threads = QUAD.max(WARP * warps / rows).min(along).max(1);
+    let lanes = threads.min(WARP);
+    let steps = u64::from(lanes.next_power_of_two().trailing_zeros());
+    // Other axes than the last are spread over all warps, and so is a row that a warp does not have to itself.
+    work.barriers += u64::from(threads > WARP || !last);
     work.steps += steps;
     for count in counts {
         let shuffles = rows.saturating_mul(threads).saturating_mul(steps);

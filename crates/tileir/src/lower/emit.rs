@@ -168,7 +168,7 @@ impl Emitter<'_, '_, '_> {
     }
 
     /// A tile from before the loop, in the storage that its reader wants.
-    fn outside(&mut self, value: &crate::cuda::Value, tile: &Tile, storage: Storage) -> Operand {
+    fn outside_value(&mut self, value: &crate::cuda::Value, tile: &Tile, storage: Storage) -> Operand {
         let key = (value.clone(), storage);
         if let Some(&known) = self.outside.get(&key) {
             return read(known, 0);
@@ -182,7 +182,9 @@ impl Emitter<'_, '_, '_> {
     fn in_registers(&mut self, source: &Source<'_>) -> Try<Option<Operand>> {
         match source {
             Source::Nothing => Ok(None),
-            Source::Outside(behind) => Ok(Some(self.outside(&behind.value, behind.tile, Storage::Register))),
+            Source::Outside(behind) => {
+                Ok(Some(self.outside_value(&behind.value, behind.tile, Storage::Register)))
+            }
             Source::Made(made, distance, _) => {
                 let value = self.home[made];
                 let data = &self.program.values[value];
@@ -205,12 +207,12 @@ impl Emitter<'_, '_, '_> {
     ) -> Try<Operand> {
         let as_it_is = |look: Look| !look.changed && (turned || !look.transposed);
         match source {
-            Source::Nothing => return Ok(self.outside(name, tile, Storage::Shared)),
+            Source::Nothing => return Ok(self.outside_value(name, tile, Storage::Shared)),
             Source::Outside(behind) => {
                 let look = Look { transposed: behind.transposed, changed: behind.changed };
                 return Ok(match as_it_is(look) {
-                    true => self.outside(&behind.value, behind.tile, Storage::Shared),
-                    false => self.outside(name, tile, Storage::Shared),
+                    true => self.outside_value(&behind.value, behind.tile, Storage::Shared),
+                    false => self.outside_value(name, tile, Storage::Shared),
                 });
             }
             Source::Made(made, distance, look) => {
@@ -221,7 +223,7 @@ impl Emitter<'_, '_, '_> {
             }
         }
         let Some(register) = self.in_registers(source)? else {
-            return Ok(self.outside(name, tile, Storage::Shared));
+            return Ok(self.outside_value(name, tile, Storage::Shared));
         };
         let element = match &*tile.element {
             Type::Scalar(name) => super::names::valid(name),
@@ -258,7 +260,7 @@ impl Emitter<'_, '_, '_> {
             Some(own) => prefixed(prefix, own),
             None => prefix.to_owned(),
         };
-        let bytes: u64 = results.iter().map(|&v| self.program.values[v].bytes).sum();
+        let bytes = results.iter().fold(0_u64, |sum, &v| sum.saturating_add(self.program.values[v].bytes));
         let (op, kind) = match work.row.class {
             Class::LoadView | Class::LoadPtr => {
                 let kind = match self.storage(work) {
@@ -289,7 +291,7 @@ impl Emitter<'_, '_, '_> {
                 let operands = self.all_in_registers(work)?;
                 let mut cost = self.costs.moves(kind, stored_bytes(work)?)?;
                 // A result comes back from memory.
-                if results.iter().any(|_| !self.body.reads.is_empty() && self.is_read(position)) {
+                if self.is_read(position) {
                     cost.latency = cost.latency.saturating_add(self.costs.seen_after(kind)?);
                 }
                 (self.op(&name(prefix), kind, operands, results, cost, attributes), kind)
@@ -427,7 +429,7 @@ impl Emitter<'_, '_, '_> {
         }
         match self.in_registers(source)? {
             Some(operand) => Ok(operand),
-            None => Ok(self.outside(name, tile, Storage::Register)),
+            None => Ok(self.outside_value(name, tile, Storage::Register)),
         }
     }
 
@@ -448,7 +450,7 @@ impl Emitter<'_, '_, '_> {
         let bytes = tile.bytes().unwrap_or(0);
         let (made, distance, look) = match &source {
             Source::Nothing => return Ok(None),
-            Source::Outside(behind) => return Ok(Some(self.outside(&behind.value, behind.tile, home))),
+            Source::Outside(behind) => return Ok(Some(self.outside_value(&behind.value, behind.tile, home))),
             Source::Made(made, distance, look) => (*made, *distance, *look),
         };
         let value = self.home[&made];
@@ -517,8 +519,8 @@ impl Emitter<'_, '_, '_> {
                 }
             }
             let closed = path.iter().position(|&v| v == at).filter(|_| takes[at].is_some());
-            let circle = closed.map_or(path.len(), |from| from);
-            let around: u32 = path[circle..].iter().filter_map(|&v| takes[v]).map(|t| t.1).sum();
+            let circle = closed.unwrap_or(path.len());
+            let around: u64 = path[circle..].iter().filter_map(|&v| takes[v]).map(|t| u64::from(t.1)).sum();
             for (i, &v) in path.iter().enumerate() {
                 state[v] = if i >= circle && around == 1 { 3 } else { 2 };
             }
