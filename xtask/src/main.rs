@@ -7,7 +7,7 @@
 //! * [`browser`]: the report of an analysis in a real browser;
 //! * [`fuzz`]: building and running fuzz targets on a stable toolchain;
 //! * [`hazards`]: mining distances, and mutants against the hazard checker;
-//! * [`ptx_table`]: what ptxas makes of scheduled PTX;
+//! * [`ptx_table`]: what ptxas makes of scheduled PTX; [`tile_table`]: what is made of tile programs;
 //! * [`tasks`]: what each task does.
 
 mod browser;
@@ -18,6 +18,7 @@ mod project;
 mod ptx_table;
 mod steps;
 mod tasks;
+mod tile_table;
 mod tools;
 
 use anyhow::Result;
@@ -73,6 +74,8 @@ enum Task {
     ///
     /// Registers, spills and ptxas's time per kernel of the corpus. Takes some minutes.
     PtxTable,
+    /// Schedule every tile program of the corpus, and write docs/tile-schedules.md
+    TileTable,
     /// Run everything that must pass before a change goes in: test, formatting, clippy, rustdoc, licences
     Ci,
     /// Check licences, bans and sources of all dependencies with cargo-deny (built once, some minutes)
@@ -126,6 +129,7 @@ fn run(task: Task) -> Result<()> {
         Task::Mine { write, files } => hazards::mine(&project, write, &files),
         Task::Mutants { count, seed } => hazards::mutants(&project, count, seed),
         Task::PtxTable => ptx_table::write(&project),
+        Task::TileTable => tile_table::write(&project),
         Task::Ci => tasks::ci(&project),
         Task::Licences => tasks::licences(&project),
         Task::Nightly { cases, minutes } => tasks::nightly(&project, cases, minutes),
