@@ -2,8 +2,8 @@
 
 use sassafras_modulo::random::Rng;
 use sassafras_tileir::program::{
-    Attributes, Execution, Hold, MutexData, OpData, Operand, Order, Program, ResourceData, Storage, Value,
-    ValueData,
+    Attributes, Execution, Hold, MutexData, OpData, Operand, Order, Program, ProgramError, ResourceData,
+    Storage, Value, ValueData,
 };
 
 /// One of some things.
@@ -65,11 +65,19 @@ const KINDS: [Kind; 6] = [
 /// A random loop of up to so many operations; it passes [`Program::check`].
 pub fn program(most: u32, seed: u64) -> Program {
     let mut rng = Rng::new(seed);
-    // Some draws make no sense (a circuit through an order); the next ones do.
+    // Some draws make no sense. What can be taken out of them is; else the next one is drawn.
     loop {
-        let program = draw(&mut rng, most.max(2), seed);
-        if program.check().is_ok() {
-            return program;
+        let mut program = draw(&mut rng, most.max(2), seed);
+        loop {
+            match program.check() {
+                Ok(()) => return program,
+                Err(ProgramError::BadInPlace { op, .. }) => {
+                    let op = program.op(&op).expect("it was named");
+                    program.ops[op].operands.iter_mut().for_each(|o| o.in_place = false);
+                }
+                Err(ProgramError::Circuit { .. }) if !program.orders.is_empty() => program.orders.clear(),
+                Err(_) => break,
+            }
         }
     }
 }

@@ -77,7 +77,10 @@ fn row(program: &Program) -> (String, bool) {
     let generated = match generate(program, &options) {
         Ok(generated) => generated,
         Err(error) => {
-            return (format!("| {name} | {arch} | {} | not scheduled: {error} |\n", program.ops.len()), false);
+            return (
+                format!("| {name} | {arch} | {} | not scheduled: {error} |\n", program.ops.len()),
+                false,
+            );
         }
     };
     let scheduled = match materialise(program, &generated, &options) {
