@@ -2,7 +2,7 @@
 //!
 //! In this order:
 //! 1. tables are set up from the analysis: where each operation stands, its group's leader, its agent;
-//! 2. mutexes are seeded, then the skeletons of pipes ([`solve`](crate::solve));
+//! 2. mutexes are seeded, then the skeletons of pipes ([`solve`]);
 //! 3. skeletons get their slots and what their ends meet at ([`emit`]): nothing where one agent's order of steps is enough,
 //!    barrier objects for values, named barriers for what carries none;
 //! 4. operands are read through pipes ([`steps`]): every operation's steps, once;

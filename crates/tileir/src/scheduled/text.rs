@@ -145,7 +145,7 @@ impl Printer<'_> {
     }
 }
 
-/// Reads what [`print`] printed. `programs` are those that the text may be of; the program of each loop is the one with
+/// Reads what [`print`](print()) printed. `programs` are those that the text may be of; the program of each loop is the one with
 /// its name.
 pub fn parse(text: &str, programs: &[Program]) -> Result<Vec<Scheduled>, TextError> {
     let mut words = Words::new(text)?;
