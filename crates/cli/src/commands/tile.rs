@@ -250,6 +250,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             bail!("{name}: no loop is called `{wanted}`; there are: {}", known.join(", "));
         }
     }
+    for (wanted, _) in &arguments.depths {
+        if !file.programs.iter().any(|p| p.values.values().any(|v| v.name == *wanted)) {
+            bail!("{name}: --depth: no loop has a value `{wanted}`");
+        }
+    }
     if !file.scheduled.is_empty() {
         return check(&name, &file, arguments);
     }

@@ -34,7 +34,9 @@ pub fn place(state: &mut State<'_>, options: &Options) -> Result<(Schedule, Vec<
 }
 
 fn seat(state: &mut State<'_>, group: &[Op], options: &Options, marks: &mut Marks) -> Option<Arm> {
-    if permute::run(state, group, options.permute_budget, marks) {
+    // Marks are those of the arms that look at them; an order that does not work keeps nobody from being moved.
+    let mut none = Marks::new(state.problem.ops().len());
+    if permute::run(state, group, options.permute_budget, &mut none) {
         return Some(Arm::Permute);
     }
     if fuse::run(state, group) {

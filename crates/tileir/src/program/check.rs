@@ -17,7 +17,7 @@ pub const MAX_DISTANCE: u32 = 1 << 10;
 #[non_exhaustive]
 pub enum ProgramError {
     /// Two things of one kind have the same name.
-    #[error("there are two {what}s named `{name}`")]
+    #[error("a second {what} is named `{name}`")]
     Twice {
         /// The kind of thing.
         what: &'static str,

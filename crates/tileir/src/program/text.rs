@@ -262,7 +262,7 @@ impl<'a> Reader<'_, 'a> {
 
 fn find<T: Copy>(words: &mut Words<'_>, names: &HashMap<&str, T>, what: &str) -> Result<T, TextError> {
     if !matches!(words.peek(), Some(Token::Name(_))) {
-        return words.error(format!("expected the name of a {what}, found {}", words.shown()));
+        return words.error(format!("expected the {what} by its name, found {}", words.shown()));
     }
     let name = words.name(what)?;
     match names.get(name) {
