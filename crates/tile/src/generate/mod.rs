@@ -279,34 +279,33 @@ fn serial_reason(program: &Program, options: &Options) -> Option<&'static str> {
     None
 }
 
-/// Bounds of a loop, with what binds in words.
-fn mii(program: &Program, built: &Built, caps: &BTreeMap<Value, u32>) -> (Mii, String) {
-    let own = bounds(&built.problem);
+/// Bounds of a loop, with what binds in words: in cycles, whatever a row of the table stands for.
+fn mii(program: &Program, caps: &BTreeMap<Value, u32>) -> (Mii, String) {
+    let problem = problem::build(program, caps, 1).problem;
+    let own = bounds(&problem);
     let free = if caps.is_empty() {
         own.clone()
     } else {
-        bounds(&problem::build(program, &BTreeMap::new(), built.quantum).problem)
+        bounds(&problem::build(program, &BTreeMap::new(), 1).problem)
     };
     let mut fine = Problem::new();
-    let resources: Vec<_> = built
-        .problem
+    let resources: Vec<_> = problem
         .resources()
-        .map(|r| fine.add_resource(built.problem.resource_name(r), built.problem.capacity(r)))
+        .map(|r| fine.add_resource(problem.resource_name(r), problem.capacity(r)))
         .collect();
-    for op in built.problem.ops() {
-        let is_fine = |r| slot(built.problem.resource_name(r)).is_some_and(|s| s.kind == SlotKind::Fine);
-        let uses = built.problem.uses(op).iter().filter(|u| is_fine(u.resource));
+    for op in problem.ops() {
+        let is_fine = |r| slot(problem.resource_name(r)).is_some_and(|s| s.kind == SlotKind::Fine);
+        let uses = problem.uses(op).iter().filter(|u| is_fine(u.resource));
         let uses = uses.map(|u| sassafras_modulo::Use { resource: resources[u.resource.index()], ..*u });
-        fine.add_op(built.problem.name(op), uses.collect());
+        fine.add_op(problem.name(op), uses.collect());
     }
-    let q = u64::from(built.quantum);
     let found = Mii {
-        recurrence: free.recurrence.saturating_mul(q),
-        resource: own.resource.saturating_mul(q),
-        fine: bounds(&fine).resource.saturating_mul(q),
-        dependence: own.recurrence.saturating_mul(q),
+        recurrence: free.recurrence,
+        resource: own.resource,
+        fine: bounds(&fine).resource,
+        dependence: own.recurrence,
     };
-    (found, own.reason().explain(&built.problem))
+    (found, own.reason().explain(&problem))
 }
 
 fn serial_analysis(
@@ -333,7 +332,7 @@ fn publish(program: &Program, built: &Built, schedule: &Schedule, caps: &BTreeMa
     };
     let places = places(program, &in_cycles);
     let groups = Groups::of(program);
-    let (mii, bound) = mii(program, built, caps);
+    let (mii, bound) = mii(program, caps);
     Analysis {
         ii: in_cycles.ii,
         stages: places.iter().map(|p| p.stage + 1).max().unwrap_or(1),
