@@ -1,7 +1,7 @@
 //! Small loops.
 
 use super::*;
-use crate::program::{Execution, Operand, Order, Persistent, Storage, parse, print};
+use crate::program::{Execution, Operand, Order, Persistent, parse, print};
 
 const TILE: &str = "tile<64x64xf32>";
 
