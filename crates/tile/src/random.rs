@@ -158,6 +158,28 @@ fn draw(rng: &mut Rng, most: u32, seed: u64) -> Program {
         if matches!(kind.name, "wgmma" | "tcgen05_mma" | "simt") && rng.chance(40) && plan[i].1.len() == 1 {
             operands.push(Operand { value: plan[i].1[0], distance: 1, in_place: true });
         }
+        // Permissions: values of this iteration that may be overwritten.
+        if kind.execution == Execution::Sync
+            && plan[i].1.len() == 1
+            && operands.iter().all(|o| !o.in_place)
+            && rng.chance(60)
+        {
+            let result = p.values[plan[i].1[0]].clone();
+            let defined = |o: &Operand| plan.iter().any(|r| r.1.contains(&o.value));
+            let once = |o: &Operand| operands.iter().filter(|p| p.value == o.value).count() == 1;
+            let fits = operands.iter().position(|o| {
+                let v = &p.values[o.value];
+                let whole = v.part_of.is_none() && result.part_of.is_none();
+                o.distance == 0 && whole && v.storage == result.storage && defined(o) && once(o)
+            });
+            if let Some(o) = fits {
+                operands[o].in_place = true;
+                let (bytes, element) =
+                    (p.values[operands[o].value].bytes, p.values[operands[o].value].element.clone());
+                let own = &mut p.values[plan[i].1[0]];
+                (own.bytes, own.element) = (bytes, element);
+            }
+        }
         let rows = 1 + rng.below(9);
         let holds: Vec<Hold> =
             kind.slots.iter().map(|&s| Hold { resource: resources[s], start: 0, rows, units: 1 }).collect();

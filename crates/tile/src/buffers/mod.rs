@@ -6,7 +6,8 @@
 //! 2. *barriers*: named barriers for mutexes and for pipes without values ([`barriers`]);
 //! 3. *buffers*: accumulators take turns in one slot, other values have a ring of slots;
 //! 4. *sharing*: rings of one slot with the same storage, element and size become one buffer where lifetimes are
-//!    disjoint in the same iteration: each then waits for the one before it.
+//!    disjoint in the same iteration: each then waits for the one before it. A result that may take the place of an
+//!    operand is disjoint from it if nobody else reads the operand when the operation starts.
 //!
 //! Offsets are given out from the largest buffer to the smallest. Whatever does not fit its budget is reported with what
 //! would: the caller limits depths and schedules again.
@@ -193,27 +194,46 @@ fn share(
     let lives: Vec<(i64, i64)> = single.iter().map(|&(i, _)| life(program, analysis, &pipes[i])).collect();
     let mut union = Union::new(single.len());
     let mut classes: Vec<Vec<usize>> = (0..single.len()).map(|s| vec![s]).collect();
-    for a in 0..single.len() {
-        for b in a + 1..single.len() {
-            let (va, vb) = (&program.values[single[a].1], &program.values[single[b].1]);
-            let same = va.storage == vb.storage && va.element == vb.element && va.bytes == vb.bytes;
-            let home = |s: usize| agent(pipes[single[s].0].producers[0]);
-            if !same || single[a].0 == single[b].0 || va.storage == Storage::Register && home(a) != home(b) {
-                continue;
-            }
-            let (ra, rb) = (union.find(a), union.find(b));
-            if ra == rb {
-                continue;
-            }
-            let mut members: Vec<usize> = classes[ra].iter().chain(&classes[rb]).copied().collect();
-            members.sort_by_key(|&s| lives[s]);
-            let apart = members.windows(2).all(|w| lives[w[0]].1 <= lives[w[1]].0);
-            let (first, last) = (members[0], members[members.len() - 1]);
-            if apart && lives[last].1 <= lives[first].0 + ii {
-                union.join(rb, ra);
-                classes[ra] = members;
-                classes[rb].clear();
-            }
+    let accumulators = Accumulators::of(program);
+    // The operand whose place a value may take, as far as times allow.
+    let place_of: Vec<Option<usize>> = (0..single.len())
+        .map(|b| {
+            let &[op] = &pipes[single[b].0].producers[..] else { return None };
+            let operands = &program.ops[op].operands;
+            let operand = operands.iter().find(|o| accumulators.permits(program, op, o))?;
+            let a = single.iter().position(|s| s.1 == operand.value)?;
+            let others = pipes[single[a].0].readers.iter().filter(|r| r.op != op);
+            let start = analysis.place(op).time;
+            let mut ends = others.map(|r| {
+                let distance = r.distance(program).unwrap_or(0);
+                analysis.place(r.op).time + i64::from(duration(program, r.op)) + ii * i64::from(distance)
+            });
+            ends.all(|end| end <= start).then_some(a)
+        })
+        .collect();
+    // Those that take an operand's place come first: they cost nothing and nobody else can be in between.
+    let pairs = (0..single.len()).filter_map(|b| Some((place_of[b]?, b)));
+    let all = (0..single.len()).flat_map(|a| (a + 1..single.len()).map(move |b| (a, b)));
+    for (a, b) in pairs.chain(all) {
+        let (va, vb) = (&program.values[single[a].1], &program.values[single[b].1]);
+        let same = va.storage == vb.storage && va.element == vb.element && va.bytes == vb.bytes;
+        let home = |s: usize| agent(pipes[single[s].0].producers[0]);
+        if !same || single[a].0 == single[b].0 || va.storage == Storage::Register && home(a) != home(b) {
+            continue;
+        }
+        let (ra, rb) = (union.find(a), union.find(b));
+        if ra == rb {
+            continue;
+        }
+        let mut members: Vec<usize> = classes[ra].iter().chain(&classes[rb]).copied().collect();
+        members.sort_by_key(|&s| lives[s]);
+        let apart =
+            members.windows(2).all(|w| lives[w[0]].1 <= lives[w[1]].0 || place_of[w[1]] == Some(w[0]));
+        let (first, last) = (members[0], members[members.len() - 1]);
+        if apart && lives[last].1 <= lives[first].0 + ii {
+            union.join(rb, ra);
+            classes[ra] = members;
+            classes[rb].clear();
         }
     }
     classes.into_iter().filter(|c| !c.is_empty()).collect()

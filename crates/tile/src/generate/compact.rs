@@ -4,10 +4,12 @@
 //! turns as its readers allow; one of the other kind moves earlier. Rows do not change, so resources do not either. From
 //! the last operation to the first, then from the first to the last, until nothing moves.
 //!
+//! [`squeeze`] moves operations by cycles instead, for loops whose buffers do not fit otherwise.
+//!
 //! Cost: a few passes over the edges.
 
 use cranelift_entity::EntityRef;
-use sassafras_modulo::{Problem, Schedule};
+use sassafras_modulo::{Problem, Schedule, Table};
 use sassafras_tileir::program::{Op, Program};
 
 /// Bytes that an operation's results take less the bytes it is the only reader of.
@@ -67,4 +69,48 @@ pub fn compact(program: &Program, problem: &Problem, schedule: &mut Schedule, fi
             break;
         }
     }
+}
+
+/// Moves operations whose results are larger than what only they still read as late as their readers and the table
+/// allow, from the last to the first. Rows change; what the schedule must keep, it keeps.
+pub fn squeeze(program: &Program, problem: &Problem, schedule: &mut Schedule) {
+    let Ok(mut table) = Table::new(problem, schedule.ii) else { return };
+    for op in problem.ops() {
+        if table.place(op, schedule.times[op.index()]).is_err() {
+            return;
+        }
+    }
+    let ii = i64::from(schedule.ii);
+    let mut outgoing = vec![Vec::new(); problem.ops().len()];
+    for e in problem.edges().iter().filter(|e| e.from != e.to) {
+        outgoing[e.from.index()].push(e);
+    }
+    let mut readers = vec![0u32; program.values.len()];
+    for o in program.ops.values().flat_map(|o| &o.operands) {
+        readers[program.origin(o.value).index()] += 1;
+    }
+    let mut by_time: Vec<_> = problem.ops().collect();
+    by_time.sort_by_key(|op| std::cmp::Reverse((schedule.times[op.index()], op.index())));
+    for op in by_time {
+        let i = op.index();
+        let room = outgoing[i]
+            .iter()
+            .map(|e| schedule.times[e.to.index()] + ii * i64::from(e.distance) - i64::from(e.latency));
+        let Some(latest) = room.min() else { continue };
+        if weight(program, Op::new(i), &readers) <= 0 || latest <= schedule.times[i] {
+            continue;
+        }
+        table.unplace(op);
+        let time = table.latest(op, schedule.times[i]..=latest).unwrap_or(schedule.times[i]);
+        if table.place(op, time).is_ok() {
+            schedule.times[i] = time;
+        }
+    }
+}
+
+/// Moves everything by whole turns so that the first operation is in the first one.
+pub fn to_start(schedule: &mut Schedule) {
+    let ii = i64::from(schedule.ii.max(1));
+    let first = schedule.times.iter().min().map_or(0, |t| t.div_euclid(ii) * ii);
+    schedule.times.iter_mut().for_each(|t| *t -= first);
 }

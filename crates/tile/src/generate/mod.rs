@@ -6,6 +6,8 @@
 //!             └──────────────────────────── fewer slots ◀────────────────────────────────┘
 //! ```
 //!
+//! Where fewer slots are not enough, II grows until buffers fit, and only then iterations do not overlap at all.
+//!
 //! The arms are asked first, at II from the bound on. Where they need more than the bound, the iterative scheduler of
 //! [`modulo`](sassafras_modulo) is asked whether it can do with less. Whatever comes out is verified before it is published.
 //!
@@ -21,9 +23,9 @@ pub mod problem;
 pub mod serial;
 pub mod state;
 
-use crate::agents;
+use crate::agents::{self, Plan};
 use crate::analysis::{Analysis, Generator, Mii, places};
-use crate::buffers::{self, Layout, Over};
+use crate::buffers::{self, Layout};
 use crate::contract::{self, ContractError};
 use crate::options::{Options, Selection};
 use crate::solve;
@@ -107,43 +109,129 @@ pub struct Generated {
 }
 
 /// Schedules a loop. The same loop and options give the same schedule.
+///
+/// Where buffers do not fit, limits on slots are tried first, then larger II, then one iteration after the other.
 pub fn generate(program: &Program, options: &Options) -> Result<Generated, GenerateError> {
     program.check()?;
     contract::check(program)?;
-    let mut caps = asked_depths(program, options)?;
+    let asked = asked_depths(program, options)?;
+    let mut caps = asked.clone();
     let plans = agents::plan(program, options.strategy);
     let mut iterations = 0;
-    loop {
+    // The II at which buffers did not fit without further limits.
+    let mut first = None;
+    let fitted = loop {
         let mut analysis = schedule(program, options, &caps)?;
         analysis.constraint_iterations = iterations;
         let pipes = solve::pipes(program, &analysis);
-        match buffers::assign(program, &analysis, &pipes, &plans, options) {
-            Ok(layout) => return Ok(Generated { analysis, layout }),
-            Err(Over { caps: Some(tighter), .. })
+        let over = match buffers::assign(program, &analysis, &pipes, &plans, options) {
+            Ok(layout) => break Some(Generated { analysis, layout }),
+            Err(over) => over,
+        };
+        if analysis.generator == Generator::Serial && iterations == 0 {
+            return Err(GenerateError::Buffers { storage: over.storage, need: over.need, have: over.have });
+        }
+        first = first.or(Some(analysis.ii));
+        match over.caps {
+            Some(tighter)
                 if iterations < options.max_constraint_iterations
                     && analysis.generator != Generator::Serial =>
             {
                 iterations += 1;
-                for (value, depth) in tighter {
-                    let cap = caps.entry(program.origin(value)).or_insert(depth);
-                    *cap = depth.min(*cap);
-                }
+                tighten(program, &mut caps, tighter);
             }
-            Err(Over { storage, need, have, .. }) => {
-                if analysis.generator == Generator::Serial {
-                    return Err(GenerateError::Buffers { storage, need, have });
+            _ => break None,
+        }
+    };
+    let Some(first) = first else { return fitted.ok_or(GenerateError::None) };
+    // Too tight for this II: with a larger one fewer iterations overlap. Perhaps that costs less than the limits did.
+    let most = fitted.as_ref().map_or(u32::MAX, |g| g.analysis.ii - 1);
+    if let Some(mut found) = roomier(program, options, &asked, &plans, first, most)? {
+        found.analysis.constraint_iterations += iterations;
+        return Ok(found);
+    }
+    if let Some(fitted) = fitted {
+        return Ok(fitted);
+    }
+    let mut serial = serial_analysis(program, &BTreeMap::new(), "buffers do not fit otherwise")?;
+    serial.trivial = true;
+    serial.constraint_iterations = iterations;
+    let pipes = solve::pipes(program, &serial);
+    let layout = buffers::assign(program, &serial, &pipes, &plans, options)
+        .map_err(|o| GenerateError::Buffers { storage: o.storage, need: o.need, have: o.have })?;
+    Ok(Generated { analysis: serial, layout })
+}
+
+/// Adds limits.
+fn tighten(program: &Program, caps: &mut BTreeMap<Value, u32>, tighter: BTreeMap<Value, u32>) {
+    for (value, depth) in tighter {
+        let cap = caps.entry(program.origin(value)).or_insert(depth);
+        *cap = depth.min(*cap);
+    }
+}
+
+/// Attempts to limit slots at one II of [`roomier`].
+const LIMITS_PER_II: u32 = 3;
+
+/// The least II of a range (in cycles) at which buffers fit, as far as arms can tell. The last end is cut to where
+/// iterations do not overlap.
+fn roomier(
+    program: &Program,
+    options: &Options,
+    asked: &BTreeMap<Value, u32>,
+    plans: &[Plan],
+    first: u32,
+    most: u32,
+) -> Result<Option<Generated>, GenerateError> {
+    let built = problem::build(program, asked, 1);
+    let serial = serial::generate(program, &built.problem, 1).ok_or(GenerateError::None)?;
+    // Quantised as much as the search that failed, so that tables stay small.
+    let quantum = quantum(options, first.into());
+    let range = first / quantum..=most.min(serial.ii).div_ceil(quantum).min(most / quantum);
+    let stride = (serial.ii.saturating_sub(first) / quantum / 64).max(1);
+    let groups = Groups::of(program);
+    let pinned = pinned(program, &groups);
+    let stages = stages(options);
+    let mut failure = None;
+    let search = first_feasible(range, Gallop::Stride(stride), Confirm::Nothing, |ii| {
+        let mut caps = asked.clone();
+        for _ in 0..=LIMITS_PER_II {
+            let built = problem::build(program, &caps, quantum);
+            let (mut schedule, arms) = match attempt(program, &built.problem, &groups, ii, stages, options) {
+                Ok(found) => found?,
+                Err(error) => {
+                    failure.get_or_insert(error);
+                    return None;
                 }
-                // Too tight to overlap: one iteration after the other.
-                let mut serial = serial_analysis(program, &BTreeMap::new(), "buffers do not fit otherwise")?;
-                serial.trivial = true;
-                serial.constraint_iterations = iterations;
-                let pipes = solve::pipes(program, &serial);
-                let layout = buffers::assign(program, &serial, &pipes, &plans, options)
-                    .map_err(|o| GenerateError::Buffers { storage: o.storage, need: o.need, have: o.have })?;
-                return Ok(Generated { analysis: serial, layout });
+            };
+            if !pinned {
+                compact::squeeze(program, &built.problem, &mut schedule);
+                compact::compact(program, &built.problem, &mut schedule, |_| false);
+                compact::to_start(&mut schedule);
+            }
+            if let Err(violation) = verify(&built.problem, &schedule) {
+                failure.get_or_insert(GenerateError::Refused(violation));
+                return None;
+            }
+            let mut analysis = publish(program, &built, &schedule, &caps);
+            analysis.arms = arms;
+            let pipes = solve::pipes(program, &analysis);
+            match buffers::assign(program, &analysis, &pipes, plans, options) {
+                Ok(layout) => return Some(Generated { analysis, layout }),
+                Err(over) => tighten(program, &mut caps, over.caps?),
             }
         }
+        None
+    });
+    if let Some(error) = failure {
+        return Err(error);
     }
+    // What budgets did not allow is no less feasible for that, so nothing is known of smaller II.
+    Ok(search.found.map(|(_, mut found)| {
+        found.analysis.evidence = Evidence::Monotone;
+        found.analysis.probes = search.probes;
+        found
+    }))
 }
 
 /// The limits on slots that attributes and options ask for.
@@ -191,34 +279,33 @@ fn serial_reason(program: &Program, options: &Options) -> Option<&'static str> {
     None
 }
 
-/// Bounds of a loop, with what binds in words.
-fn mii(program: &Program, built: &Built, caps: &BTreeMap<Value, u32>) -> (Mii, String) {
-    let own = bounds(&built.problem);
+/// Bounds of a loop, with what binds in words: in cycles, whatever a row of the table stands for.
+fn mii(program: &Program, caps: &BTreeMap<Value, u32>) -> (Mii, String) {
+    let problem = problem::build(program, caps, 1).problem;
+    let own = bounds(&problem);
     let free = if caps.is_empty() {
         own.clone()
     } else {
-        bounds(&problem::build(program, &BTreeMap::new(), built.quantum).problem)
+        bounds(&problem::build(program, &BTreeMap::new(), 1).problem)
     };
     let mut fine = Problem::new();
-    let resources: Vec<_> = built
-        .problem
+    let resources: Vec<_> = problem
         .resources()
-        .map(|r| fine.add_resource(built.problem.resource_name(r), built.problem.capacity(r)))
+        .map(|r| fine.add_resource(problem.resource_name(r), problem.capacity(r)))
         .collect();
-    for op in built.problem.ops() {
-        let is_fine = |r| slot(built.problem.resource_name(r)).is_some_and(|s| s.kind == SlotKind::Fine);
-        let uses = built.problem.uses(op).iter().filter(|u| is_fine(u.resource));
+    for op in problem.ops() {
+        let is_fine = |r| slot(problem.resource_name(r)).is_some_and(|s| s.kind == SlotKind::Fine);
+        let uses = problem.uses(op).iter().filter(|u| is_fine(u.resource));
         let uses = uses.map(|u| sassafras_modulo::Use { resource: resources[u.resource.index()], ..*u });
-        fine.add_op(built.problem.name(op), uses.collect());
+        fine.add_op(problem.name(op), uses.collect());
     }
-    let q = u64::from(built.quantum);
     let found = Mii {
-        recurrence: free.recurrence.saturating_mul(q),
-        resource: own.resource.saturating_mul(q),
-        fine: bounds(&fine).resource.saturating_mul(q),
-        dependence: own.recurrence.saturating_mul(q),
+        recurrence: free.recurrence,
+        resource: own.resource,
+        fine: bounds(&fine).resource,
+        dependence: own.recurrence,
     };
-    (found, own.reason().explain(&built.problem))
+    (found, own.reason().explain(&problem))
 }
 
 fn serial_analysis(
@@ -245,7 +332,7 @@ fn publish(program: &Program, built: &Built, schedule: &Schedule, caps: &BTreeMa
     };
     let places = places(program, &in_cycles);
     let groups = Groups::of(program);
-    let (mii, bound) = mii(program, built, caps);
+    let (mii, bound) = mii(program, caps);
     Analysis {
         ii: in_cycles.ii,
         stages: places.iter().map(|p| p.stage + 1).max().unwrap_or(1),
@@ -266,6 +353,24 @@ fn publish(program: &Program, built: &Built, schedule: &Schedule, caps: &BTreeMa
     }
 }
 
+/// Cycles that one row stands for, so that a table of this II is not too large.
+fn quantum(options: &Options, ii: u64) -> u32 {
+    match u64::from(options.rrt_size_threshold) {
+        0 => 1,
+        rows => u32::try_from(ii.div_ceil(rows)).unwrap_or(u32::MAX).max(1),
+    }
+}
+
+/// The most stages, where there is a limit.
+fn stages(options: &Options) -> Option<u32> {
+    (options.strategy == Strategy::Unspecialize).then_some(options.unspecialized_stages.max(1))
+}
+
+/// Whether operations must be in certain stages, or in the same as others.
+fn pinned(program: &Program, groups: &Groups) -> bool {
+    program.ops.values().any(|o| o.attributes.stage.is_some()) || groups.members.len() < program.ops.len()
+}
+
 /// One schedule under the given limits.
 fn schedule(
     program: &Program,
@@ -278,9 +383,9 @@ fn schedule(
     let mut built = problem::build(program, caps, 1);
     built.problem.check()?;
     let least = bounds(&built.problem).mii();
-    if options.rrt_size_threshold > 0 && least > u64::from(options.rrt_size_threshold) {
-        let quantum = least.div_ceil(u64::from(options.rrt_size_threshold));
-        built = problem::build(program, caps, u32::try_from(quantum).unwrap_or(u32::MAX));
+    let quantum = quantum(options, least);
+    if quantum > 1 {
+        built = problem::build(program, caps, quantum);
         built.problem.check()?;
     }
     let problem = &built.problem;
@@ -289,7 +394,7 @@ fn schedule(
     let least = u32::try_from(bound.mii().max(1)).map_err(|_| GenerateError::None)?;
     let serial = serial::generate(program, problem, built.quantum).ok_or(GenerateError::None)?;
     let most = serial.ii.max(least);
-    let stages = (options.strategy == Strategy::Unspecialize).then_some(options.unspecialized_stages.max(1));
+    let stages = stages(options);
     let mut failure = None;
     let search = first_feasible(least..=most, Gallop::Step, Confirm::Bracket, |ii| {
         if failure.is_some() {
@@ -306,8 +411,7 @@ fn schedule(
     if let Some(error) = failure {
         return Err(error);
     }
-    let pinned = program.ops.values().any(|o| o.attributes.stage.is_some())
-        || groups.members.len() < program.ops.len();
+    let pinned = pinned(program, &groups);
     let arms_ii = search.found.as_ref().map(|f| f.0);
     let mut evidence = search.evidence;
     let mut by = Generator::Arms;
@@ -337,9 +441,7 @@ fn schedule(
     };
     if !pinned {
         compact::compact(program, problem, &mut schedule, |_| false);
-        let ii = i64::from(schedule.ii);
-        let first = schedule.times.iter().min().map_or(0, |t| t.div_euclid(ii) * ii);
-        schedule.times.iter_mut().for_each(|t| *t -= first);
+        compact::to_start(&mut schedule);
     }
     verify(problem, &schedule).map_err(GenerateError::Refused)?;
     let mut analysis = publish(program, &built, &schedule, caps);

@@ -145,11 +145,11 @@ pub fn in_place(program: &Program, scheduled: &Scheduled, op: Op, input: Input) 
     let Input::Operand(i) = input else { return false };
     let Some(operand) = program.ops[op].operands.get(i as usize) else { return false };
     let [result] = program.ops[op].results[..] else { return false };
-    // A wish that was not granted has slots of its own.
+    // A permission that was not used has slots of its own. Where both are in one slot the result's turn is the next one:
+    // lives of others are not in between.
     let holds = |v| scheduled.buffers.values().find(|b| b.members.iter().any(|m| m.value == v));
-    let shared = holds(result).is_some_and(|b| {
-        b.members.iter().any(|m| m.value == operand.value) && b.members.iter().all(|m| m.shift == 1)
-    });
+    let shared =
+        holds(result).is_some_and(|b| b.depth == 1 && b.members.iter().any(|m| m.value == operand.value));
     operand.in_place && shared
 }
 

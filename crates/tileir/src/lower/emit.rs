@@ -11,7 +11,6 @@ use crate::program::{
     ValueData,
 };
 use cranelift_entity::EntityRef;
-use sassafras_machine::tile;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Makes the program.
@@ -46,7 +45,6 @@ pub(super) fn emit(body: &Body<'_, '_>, costs: Costs) -> Outcome<Program> {
     }
     emitter.orders().map_err(|why| why.at(body.op))?;
     emitter.only_closed();
-    emitter.budgets();
     Ok(emitter.program)
 }
 
@@ -317,22 +315,31 @@ impl Emitter<'_, '_, '_> {
         self.body.reads.keys().any(|made| made.work == position)
     }
 
-    /// Lets the result of an element-wise operation take the place of what the loop carries, if nobody wants that any more.
+    /// Lets the result of an element-wise operation take the place of what the loop carries, if nobody wants that any more;
+    /// or else of what this iteration made and nobody wants any more.
     fn in_place(&mut self, position: usize, work: &Work<'_>, operands: &mut [Operand], results: &[Value]) {
         let &[result] = results else { return };
-        for value in &work.operands {
-            let Source::Made(made, distance, _) = self.body.source(value) else { continue };
-            let old = self.home[&made];
-            let (was, is) = (&self.program.values[old], &self.program.values[result]);
-            let same = was.storage == Storage::Register && was.bytes == is.bytes;
-            let carried = distance == 1 || distance == 0 && self.placed.contains(&old);
-            if !same || !carried || !self.is_last(made, distance, position) {
-                continue;
-            }
-            if let Some(operand) = operands.iter_mut().find(|o| o.value == old && o.distance == distance) {
-                operand.in_place = true;
-                self.placed.insert(result);
-                return;
+        for of_chain in [true, false] {
+            for value in &work.operands {
+                let Source::Made(made, distance, _) = self.body.source(value) else { continue };
+                let old = self.home[&made];
+                let (was, is) = (&self.program.values[old], &self.program.values[result]);
+                let same = was.storage == Storage::Register && was.bytes == is.bytes;
+                let carried = distance == 1 || distance == 0 && self.placed.contains(&old);
+                let fits = if of_chain { carried } else { distance == 0 && was.element == is.element };
+                if !same || !fits || !self.is_last(made, distance, position) {
+                    continue;
+                }
+                // What is read twice is still wanted when it is overwritten.
+                let mut reads = operands.iter_mut().filter(|o| o.value == old);
+                let (Some(operand), None) = (reads.next(), reads.next()) else { continue };
+                if operand.distance == distance {
+                    operand.in_place = true;
+                    if of_chain {
+                        self.placed.insert(result);
+                    }
+                    return;
+                }
             }
         }
     }
@@ -494,7 +501,8 @@ impl Emitter<'_, '_, '_> {
         Ok(())
     }
 
-    /// Takes back places of element-wise operations from which no chain leads around the loop once: such a place is no accumulator's.
+    /// Takes back places of element-wise operations from which no chain leads around the loop once: such a place is no accumulator's. Those
+    /// of values of the same iteration stay as permissions.
     fn only_closed(&mut self) {
         let p = &mut self.program;
         let mut takes: Vec<Option<(Value, u32)>> = vec![None; p.values.len()];
@@ -527,29 +535,7 @@ impl Emitter<'_, '_, '_> {
         }
         for op in p.ops.values_mut().filter(|op| op.kind == "simt") {
             let keeps = op.results.iter().all(|v| state[v.index()] == 3);
-            op.operands.iter_mut().for_each(|o| o.in_place &= keeps);
-        }
-    }
-
-    /// What values from before the loop leave of each storage.
-    fn budgets(&mut self) {
-        let table = tile::budget(self.costs.arch);
-        let defined = self.program.definitions();
-        for (storage, all, align) in [
-            (Storage::Register, table.register, 1),
-            (Storage::Shared, table.shared, table.align),
-            (Storage::Tensor, table.tensor, 1),
-        ] {
-            let taken = self
-                .program
-                .values
-                .iter()
-                .filter(|(v, data)| data.storage == storage && defined[*v].is_none());
-            let taken = taken.map(|(_, data)| data.bytes.div_ceil(align).saturating_mul(align));
-            let taken = taken.fold(0_u64, u64::saturating_add);
-            if taken > 0 {
-                self.program.budgets.push((storage, all.saturating_sub(taken)));
-            }
+            op.operands.iter_mut().for_each(|o| o.in_place &= keeps || o.distance == 0);
         }
     }
 }

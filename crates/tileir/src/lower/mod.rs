@@ -23,8 +23,8 @@
 //! Tiles are divided among all threads evenly. Elements narrower than 32 bits take an instruction each, as if nothing were packed: too much for
 //! arithmetic on 16 bits. Operands that several warps read from shared memory are counted once: too little for `mma_sync`. A row of a tile
 //! is spread over the four threads of a quad, as PTX lays out accumulators, or over more where there are few rows: a reduction along rows takes
-//! shuffles between them. Values from
-//! before the loop take storage too: what is left is the loop's budget.
+//! shuffles between them.
+//! Values from before the loop take storage like all others; whoever gives out storage counts them.
 
 mod attributes;
 mod body;

@@ -1,11 +1,14 @@
 //! Values that are updated where they are.
 //!
 //! An operand in place belongs to a chain of such operands that leads around the loop once, as those of accumulators do:
-//! `acc1 = scale(acc[-1] in place)`, `acc = mma(acc1 in place)` is one. `acc1` and `acc` take turns in a single slot. A chain
-//! that does not come back would tie iterations to each other for nothing, and a value that is read again after it has
-//! been overwritten cannot be in one: [`Program::check`] refuses both.
+//! `acc1 = scale(acc[-1] in place)`, `acc = mma(acc1 in place)` is one. `acc1` and `acc` take turns in a single slot. A value
+//! that is read again after it has been overwritten cannot be in one.
+//!
+//! A synchronous operation's operand of the same iteration that is in no chain is in place by *permission*: the operation
+//! bears its result to be in the operand's slot, and whoever gives out slots may put it there if nobody wants the operand
+//! any more. Nothing follows for schedules. [`Program::check`] refuses all other operands in place.
 
-use super::{Op, Program, Value};
+use super::{Execution, Op, Operand, Program, Value};
 use cranelift_entity::EntityRef;
 
 /// The chains of a loop.
@@ -87,6 +90,15 @@ impl Accumulators {
     /// Whether `op`'s result takes the place of an operand.
     pub fn replaces(&self, op: Op) -> bool {
         self.chains.iter().flatten().any(|c| c.1 == op)
+    }
+
+    /// Whether an operand of `op` is in place by permission: of the same iteration, in no chain, and read once by an
+    /// operation that is synchronous. One that runs on by itself may not have read everything when its slot is given on.
+    pub fn permits(&self, program: &Program, op: Op, operand: &Operand) -> bool {
+        let data = &program.ops[op];
+        let once = data.operands.iter().filter(|o| o.value == operand.value).count() == 1;
+        let sync = data.execution == Execution::Sync;
+        operand.in_place && operand.distance == 0 && once && sync && !self.replaces(op)
     }
 
     /// The chain of a value.

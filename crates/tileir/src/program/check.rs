@@ -211,6 +211,7 @@ impl Program {
         for (op, data) in self.ops.iter() {
             if let Some(o) = data.operands.iter().find(|o| o.in_place)
                 && !accumulators.replaces(op)
+                && !accumulators.permits(self, op, o)
             {
                 return Err(ProgramError::BadInPlace {
                     op: data.name.clone(),

@@ -5,7 +5,7 @@
 //! * *values* ([`ValueData`]) are tiles with a place (registers, shared memory, tensor memory) and a size. A value may be
 //!   part of another one: its *origin* is the value at the end of that chain, and storage belongs to origins;
 //! * *operations* ([`OpData`]) read values of this or of an earlier iteration and define others. An operand that is *in
-//!   place* is overwritten by the operation's result (accumulators);
+//!   place* is overwritten by the operation's result (accumulators), or may be ([`Accumulators::permits`]);
 //! * *orders* ([`Order`]) are dependences without a value; *mutexes* ([`MutexData`]) are operations that must not overlap;
 //! * *resources* have a capacity; operations hold units of them for some cycles ([`Hold`]).
 //!
@@ -100,7 +100,8 @@ pub struct Operand {
     pub value: Value,
     /// From how many iterations ago.
     pub distance: u32,
-    /// Whether the operation's result takes the place of what is read.
+    /// Whether the operation's result takes the place of what is read: in a chain of [`Accumulators`] it does, elsewhere it
+    /// may.
     pub in_place: bool,
 }
 

@@ -21,7 +21,8 @@
 //! * *Queues.* An in-order operation takes effect when those before it in its queue have completed. So it may start while
 //!   operations are under way that it depends on, if they are in the same queue: accumulating matrix operations need not
 //!   wait for each other. The same holds for overwriting, orders and mutexes. Agents that use one kind share the queue.
-//! * *In place.* The result must be in the very slot of the operand that it replaces.
+//! * *In place.* The result must be in the very slot of the operand that it replaces. Where the operation is only permitted
+//!   to do so ([`Accumulators::permits`](sassafras_tileir::program::Accumulators::permits)) the result can be anywhere.
 //! * *Acquire* looks at exactly the fill `depth` turns before. Where there is no such fill (before the first, or in an
 //!   iteration that there is not), it does not wait, even if an earlier turn of that slot is still in use.
 //! * *Slots of pipes.* A pipe with barriers has `depth` of them, and its writer may not start before the readers of the fill

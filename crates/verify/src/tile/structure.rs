@@ -4,7 +4,7 @@ use super::Limits;
 use super::names::Names;
 use super::violation::Violation;
 use cranelift_entity::EntityRef;
-use sassafras_tileir::program::{Op, Program, Storage, Value};
+use sassafras_tileir::program::{Accumulators, Op, Program, Storage, Value};
 use sassafras_tileir::scheduled::{
     Action, Agent, AgentData, Backing, Base, Flavour, Input, Pipe, Reader, Scheduled, Step,
 };
@@ -631,9 +631,11 @@ impl<'a> Structure<'a> {
         }
     }
 
-    /// A result in place of an operand is in its slot, in every iteration.
+    /// A result in place of an operand is in its slot, in every iteration. One that only may be there can be anywhere: what
+    /// it overwrites is looked at when it does.
     fn in_place(&mut self) {
         let n = self.n;
+        let accumulators = Accumulators::of(n.p);
         // Where each value lives: buffer, its depth, and the turn of fill 0 with the turns between two fills.
         let mut places: BTreeMap<Value, (usize, i64, i64, i64)> = BTreeMap::new();
         for (b, d) in n.s.buffers.iter() {
@@ -647,6 +649,9 @@ impl<'a> Structure<'a> {
             let (Some(o), Some(&result)) = (d.operands.iter().find(|o| o.in_place), d.results.first()) else {
                 continue;
             };
+            if accumulators.permits(n.p, op, o) {
+                continue;
+            }
             let origin = n.p.origin(o.value);
             // A result that nobody reads has no pipe, and nothing says where it is.
             let (Some(was), Some(is)) = (places.get(&origin), places.get(&result)) else { continue };

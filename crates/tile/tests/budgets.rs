@@ -1,0 +1,99 @@
+//! Loops that are tight on storage: results in the place of operands, larger II, and what stays serial.
+
+use sassafras_tile::{Generated, Generator, Options, generate, materialise};
+use sassafras_tileir::program::{Program, Storage, parse};
+use sassafras_tileir::scheduled::Scheduled;
+use sassafras_verify::tile::{Effort, Limits, explore, prove};
+
+fn one(text: &str) -> Program {
+    parse(text).unwrap_or_else(|e| panic!("{e}\n{text}")).remove(0)
+}
+
+/// Schedules, and proves what comes out twice: by replays, and by trying everything for few trips.
+fn sound(program: &Program) -> (Generated, Scheduled) {
+    let options = Options::default();
+    let generated = generate(program, &options).expect("a schedule");
+    let scheduled = materialise(program, &generated, &options).expect("a loop");
+    prove(program, &scheduled, &Limits::NONE, &Effort::default()).expect("no complaint");
+    for trips in 0..4 {
+        explore(program, &scheduled, trips, 200_000, true).expect("no complaint");
+    }
+    (generated, scheduled)
+}
+
+/// Three steps of arithmetic; `place` says whether results may take the place of operands.
+fn chain(place: &str, more: &str) -> String {
+    format!(
+        "loop chain {{
+  arch sm_90
+  resource alu 1
+  value a : register 4096 f32
+  value b : register 4096 f32
+  value c : register 4096 f32
+  op load = simt_load () -> (a) {{ latency 10 hold alu 0..10 }}
+  op f = simt (a{place}) -> (b) {{ latency 10 hold alu 0..10 }}
+  op g = simt (b{place}) -> (c) {{ latency 10 hold alu 0..10 }}
+  op s = simt_store (c) -> () {{ latency 10 hold alu 0..10 }}
+{more}}}"
+    )
+}
+
+#[test]
+fn results_take_the_place_of_operands_that_die() {
+    let (generated, scheduled) = sound(&one(&chain(" in place", "")));
+    assert_eq!((generated.analysis.ii, scheduled.bytes(Storage::Register)), (40, 4096));
+    // Without the permission the operand is there as long as the result is made.
+    let (_, scheduled) = sound(&one(&chain("", "")));
+    assert_eq!(scheduled.bytes(Storage::Register), 2 * 4096);
+}
+
+#[test]
+fn an_operand_that_is_read_later_keeps_its_place() {
+    let later =
+        "  op t = simt_store (a) -> () { latency 10 hold alu 0..10 }\n  order g -> t latency 0 distance 0\n";
+    let (_, scheduled) = sound(&one(&chain(" in place", later)));
+    assert!(scheduled.bytes(Storage::Register) >= 2 * 4096);
+}
+
+#[test]
+fn operations_that_run_on_by_themselves_have_no_permission() {
+    let text = chain(" in place", "").replace("-> (b) { ", "-> (b) { in-order ");
+    let program = parse(&text).map(|mut p| p.remove(0));
+    assert!(program.map_or(true, |p| p.check().is_err()));
+}
+
+#[test]
+fn ii_grows_before_iterations_stop_to_overlap() {
+    // At II 20 each value has one slot, and there are two for three values: two share one from II 40 on. One iteration after
+    // the other takes 140 cycles.
+    let program = one("loop tight {
+  arch sm_90
+  budget register 8192
+  resource r0 1
+  resource r1 1
+  resource r2 1
+  resource r3 1
+  value a : register 4096 f32
+  value b : register 4096 f32
+  value c : register 4096 f32
+  op load = simt_load () -> (a) { latency 10 hold r0 0..10 }
+  op f = simt (a) -> (b) { latency 10 hold r1 0..10 }
+  op g = simt (b) -> (c) { latency 10 hold r2 0..10 }
+  op s = simt_store (c) -> () { latency 10 hold r3 0..10 }
+  op t = simt () -> () { latency 100 }
+  order s -> t latency 0 distance 0
+}");
+    let (generated, scheduled) = sound(&program);
+    assert_eq!(generated.analysis.generator, Generator::Arms);
+    assert_eq!((generated.analysis.ii, scheduled.bytes(Storage::Register)), (40, 8192));
+}
+
+#[test]
+fn bounds_are_cycles_whatever_a_row_stands_for() {
+    let program = one(&chain(" in place", ""));
+    let options = Options { rrt_size_threshold: 7, ..Options::default() };
+    let generated = generate(&program, &options).expect("a schedule");
+    assert!(generated.analysis.quantum > 1);
+    assert_eq!(generated.analysis.mii.most(), 40);
+    assert!(generated.analysis.bound.contains("40 unit-cycles"), "{}", generated.analysis.bound);
+}
