@@ -113,3 +113,16 @@ fn an_ii_above_the_bound_is_proven_where_exact_search_can() {
     assert_eq!((analysis.mii.most(), analysis.ii, analysis.proven), (4, 5, true));
     assert!(analysis.is_optimal());
 }
+
+#[test]
+fn few_stages_are_kept_by_every_generator() {
+    use sassafras_tileir::scheduled::Strategy;
+    for seed in 0..300 {
+        let program = sassafras_tile::random::program(12, seed);
+        let options =
+            Options { strategy: Strategy::Unspecialize, unspecialized_stages: 2, ..Options::default() };
+        if let Ok(generated) = generate(&program, &options) {
+            assert!(generated.analysis.stages <= 2, "{seed}: {}", generated.analysis.stages);
+        }
+    }
+}

@@ -205,9 +205,7 @@ fn roomier(
                 }
             };
             if !pinned {
-                compact::squeeze(program, &built.problem, &mut schedule);
-                compact::compact(program, &built.problem, &mut schedule, |_| false);
-                compact::to_start(&mut schedule);
+                schedule = shortened(program, &built.problem, schedule, stages, true);
             }
             if let Err(violation) = verify(&built.problem, &schedule) {
                 failure.get_or_insert(GenerateError::Refused(violation));
@@ -454,8 +452,7 @@ fn schedule(
         return Ok(serial);
     };
     if !pinned {
-        compact::compact(program, problem, &mut schedule, |_| false);
-        compact::to_start(&mut schedule);
+        schedule = shortened(program, problem, schedule, stages, false);
     }
     verify(problem, &schedule).map_err(GenerateError::Refused)?;
     let mut analysis = publish(program, &built, &schedule, caps);
@@ -466,6 +463,30 @@ fn schedule(
     // What is proven of rows is not proven of cycles where a row is several.
     analysis.proven = proven && built.quantum == 1;
     Ok(analysis)
+}
+
+/// The schedule with shorter lifetimes, or itself where that would take more stages than there may be: what waits only for
+/// other iterations can move away from all others.
+fn shortened(
+    program: &Program,
+    problem: &Problem,
+    schedule: Schedule,
+    stages: Option<u32>,
+    squeeze: bool,
+) -> Schedule {
+    let mut shorter = schedule.clone();
+    if squeeze {
+        compact::squeeze(program, problem, &mut shorter);
+    }
+    compact::compact(program, problem, &mut shorter, |_| false);
+    compact::to_start(&mut shorter);
+    let last = shorter.times.iter().max().map_or(0, |t| t.div_euclid(i64::from(shorter.ii.max(1))));
+    if stages.is_none_or(|s| last < i64::from(s)) {
+        return shorter;
+    }
+    let mut schedule = schedule;
+    compact::to_start(&mut schedule);
+    schedule
 }
 
 /// The problem with one more operation, the last, that starts with the first of all and holds the others to so many
