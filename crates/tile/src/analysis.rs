@@ -87,6 +87,9 @@ pub struct Analysis {
     pub bound: String,
     /// What is known of smaller II.
     pub evidence: Evidence,
+    /// Whether every II from the bound on that is smaller has been proven to have no schedule (limits on slots and stages
+    /// taken as given).
+    pub proven: bool,
     /// II that were tried, with whether they worked.
     pub probes: Vec<(u32, bool)>,
     /// What the schedule costs.
@@ -119,9 +122,9 @@ impl Analysis {
         ops
     }
 
-    /// Whether II is the least there is, as far as bounds can tell.
+    /// Whether II is the least there is: it is the bound, or all smaller ones were proven infeasible.
     pub fn is_optimal(&self) -> bool {
-        u64::from(self.ii) == self.mii.most()
+        self.proven || u64::from(self.ii) == self.mii.most()
     }
 }
 

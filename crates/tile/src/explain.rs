@@ -112,7 +112,13 @@ pub fn explain(program: &Program, generated: &Generated) -> Explanation {
     if above > 0 {
         for_one_less.insert(
             0,
-            format!("II is {above} above the bound: no order of holds that packs tighter was found"),
+            if analysis.proven {
+                format!(
+                    "II is {above} above the bound: exact search proves that no order of holds packs tighter"
+                )
+            } else {
+                format!("II is {above} above the bound: no order of holds that packs tighter was found")
+            },
         );
     }
     let free = bounds(&build(program, &BTreeMap::new(), 1).problem).mii();

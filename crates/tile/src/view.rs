@@ -321,6 +321,14 @@ pub fn view(program: &Program, generated: &Generated, scheduled: &Scheduled, opt
 }
 
 fn known(analysis: &Analysis) -> (bool, String) {
+    if analysis.proven && u64::from(analysis.ii) > analysis.mii.most() {
+        let what = format!(
+            "the least there is: {} to {} were proven infeasible",
+            analysis.mii.most(),
+            analysis.ii - 1
+        );
+        return (true, what);
+    }
     if analysis.is_optimal() {
         return (true, "the least there is: it equals the bound".into());
     }

@@ -97,3 +97,32 @@ fn bounds_are_cycles_whatever_a_row_stands_for() {
     assert_eq!(generated.analysis.mii.most(), 40);
     assert!(generated.analysis.bound.contains("40 unit-cycles"), "{}", generated.analysis.bound);
 }
+
+#[test]
+fn an_ii_above_the_bound_is_proven_where_exact_search_can() {
+    // `f` holds the unit in its first and third cycle: of four rows it leaves two that do not follow each other, and `g` needs
+    // two that do.
+    let program = one("loop holes {
+  arch sm_90
+  resource alu 1
+  op f = simt () -> () { latency 4 hold alu 0..1 hold alu 2..3 }
+  op g = simt () -> () { latency 2 hold alu 0..2 }
+}");
+    let (generated, _) = sound(&program);
+    let analysis = &generated.analysis;
+    assert_eq!((analysis.mii.most(), analysis.ii, analysis.proven), (4, 5, true));
+    assert!(analysis.is_optimal());
+}
+
+#[test]
+fn few_stages_are_kept_by_every_generator() {
+    use sassafras_tileir::scheduled::Strategy;
+    for seed in 0..300 {
+        let program = sassafras_tile::random::program(12, seed);
+        let options =
+            Options { strategy: Strategy::Unspecialize, unspecialized_stages: 2, ..Options::default() };
+        if let Ok(generated) = generate(&program, &options) {
+            assert!(generated.analysis.stages <= 2, "{seed}: {}", generated.analysis.stages);
+        }
+    }
+}

@@ -36,7 +36,7 @@ use problem::Built;
 use sassafras_machine::tile::{SlotKind, slot};
 use sassafras_modulo::{
     ClosureError, Confirm, Distances, Evidence, Gallop, IterativeError, Problem, ProblemError, Schedule,
-    Table, TableError, Violation, bounds, first_feasible, iterative, verify,
+    Table, TableError, Violation, bounds, branch, first_feasible, iterative, verify,
 };
 use sassafras_tileir::program::{Execution, Program, ProgramError, Storage, Value};
 use sassafras_tileir::scheduled::Strategy;
@@ -205,9 +205,7 @@ fn roomier(
                 }
             };
             if !pinned {
-                compact::squeeze(program, &built.problem, &mut schedule);
-                compact::compact(program, &built.problem, &mut schedule, |_| false);
-                compact::to_start(&mut schedule);
+                schedule = shortened(program, &built.problem, schedule, stages, true);
             }
             if let Err(violation) = verify(&built.problem, &schedule) {
                 failure.get_or_insert(GenerateError::Refused(violation));
@@ -344,6 +342,7 @@ fn publish(program: &Program, built: &Built, schedule: &Schedule, caps: &BTreeMa
         mii,
         bound,
         evidence: Evidence::Exhaustive,
+        proven: false,
         probes: Vec::new(),
         cost: cost::of_schedule(&built.problem, schedule, cost::Feasibility::Slots, None),
         caps: caps.clone(),
@@ -416,18 +415,31 @@ fn schedule(
     let mut evidence = search.evidence;
     let mut by = Generator::Arms;
     let mut found: Option<(Schedule, Vec<Arm>)> = search.found.map(|f| f.1);
+    let mut proven = false;
     if options.rescue && !pinned && arms_ii.is_none_or(|ii| ii > least) {
         let below = arms_ii.map_or(most, |ii| ii - 1);
         let ask = iterative::Options { max_ii: Some(below), ..iterative::Options::default() };
-        match iterative::schedule(problem, &ask) {
-            Ok(other) if stages.is_none_or(|s| other.schedule.stages() <= i64::from(s)) => {
+        let staged = stages.map(|s| within_stages(problem, s));
+        let asked = staged.as_ref().unwrap_or(problem);
+        match iterative::schedule(asked, &ask) {
+            Ok(other) => {
                 evidence = other.evidence;
+                proven = other.is_optimal();
                 by = Generator::Iterative;
-                found = Some((other.schedule, Vec::new()));
+                found = Some((from_first(other.schedule, program.ops.len()), Vec::new()));
             }
-            Ok(_) | Err(IterativeError::NotFound { .. } | IterativeError::Bound { .. }) => {}
+            Err(IterativeError::NotFound { .. } | IterativeError::Bound { .. }) => {}
             Err(IterativeError::Refused(violation)) => return Err(GenerateError::Refused(violation)),
             Err(_) => {}
+        }
+        if let Some(ii) = found.as_ref().map(|f| f.0.ii).filter(|_| !proven) {
+            let exact = decide_below(asked, least, ii)?;
+            proven = exact.proven;
+            if let Some(schedule) = exact.schedule {
+                by = Generator::Iterative;
+                evidence = Evidence::Monotone;
+                found = Some((from_first(schedule, program.ops.len()), Vec::new()));
+            }
         }
     }
     let Some((mut schedule, arms)) = found else {
@@ -440,8 +452,7 @@ fn schedule(
         return Ok(serial);
     };
     if !pinned {
-        compact::compact(program, problem, &mut schedule, |_| false);
-        compact::to_start(&mut schedule);
+        schedule = shortened(program, problem, schedule, stages, false);
     }
     verify(problem, &schedule).map_err(GenerateError::Refused)?;
     let mut analysis = publish(program, &built, &schedule, caps);
@@ -449,7 +460,93 @@ fn schedule(
     analysis.arms = arms;
     analysis.evidence = evidence;
     analysis.probes = search.probes;
+    // What is proven of rows is not proven of cycles where a row is several.
+    analysis.proven = proven && built.quantum == 1;
     Ok(analysis)
+}
+
+/// The schedule with shorter lifetimes, or itself where that would take more stages than there may be: what waits only for
+/// other iterations can move away from all others.
+fn shortened(
+    program: &Program,
+    problem: &Problem,
+    schedule: Schedule,
+    stages: Option<u32>,
+    squeeze: bool,
+) -> Schedule {
+    let mut shorter = schedule.clone();
+    if squeeze {
+        compact::squeeze(program, problem, &mut shorter);
+    }
+    compact::compact(program, problem, &mut shorter, |_| false);
+    compact::to_start(&mut shorter);
+    let last = shorter.times.iter().max().map_or(0, |t| t.div_euclid(i64::from(shorter.ii.max(1))));
+    if stages.is_none_or(|s| last < i64::from(s)) {
+        return shorter;
+    }
+    let mut schedule = schedule;
+    compact::to_start(&mut schedule);
+    schedule
+}
+
+/// The problem with one more operation, the last, that starts with the first of all and holds the others to so many
+/// stages from there.
+fn within_stages(problem: &Problem, stages: u32) -> Problem {
+    let mut staged = problem.clone();
+    let start = staged.add_op("start", Vec::new());
+    for op in problem.ops() {
+        staged.add_edge(start, op, 0, 0);
+        staged.add_edge(op, start, 1, stages);
+    }
+    staged
+}
+
+/// The schedule of the first `count` operations, from where the one of [`within_stages`] is, if there is one.
+fn from_first(mut schedule: Schedule, count: usize) -> Schedule {
+    if let Some(&start) = schedule.times.get(count) {
+        schedule.times.truncate(count);
+        schedule.times.iter_mut().for_each(|t| *t -= start);
+    }
+    schedule
+}
+
+/// Operations up to which smaller II are decided by exact search.
+const DECIDED_OPS: usize = 40;
+/// The work of that: nodes times operations times words of 64 rows; about 20 ms.
+const DECIDED_WORK: u64 = 3_000_000;
+
+/// What exact search says of II below the one at hand.
+struct Decided {
+    schedule: Option<Schedule>,
+    /// Whether all II below the schedule's, or below the one at hand, have no schedule.
+    proven: bool,
+}
+
+/// Decides II from `least` on, below `ii`, while work is left. The same answer each time: work is counted, not time.
+fn decide_below(problem: &Problem, least: u32, ii: u32) -> Result<Decided, GenerateError> {
+    let count = problem.ops().len();
+    let mut decided = Decided { schedule: None, proven: least == ii };
+    if count > DECIDED_OPS || least >= ii {
+        return Ok(decided);
+    }
+    let unit = count.max(1) as u64 * u64::from(ii.div_ceil(64));
+    // As much for each II, so that a hard one does not keep others from being looked at.
+    let nodes = DECIDED_WORK / unit / u64::from(ii - least);
+    let mut all = true;
+    for at in least..ii {
+        match branch::solve(problem, at, &branch::Limits { nodes, deadline: None }) {
+            Ok(branch::Outcome::Feasible(schedule)) => {
+                verify(problem, &schedule).map_err(GenerateError::Refused)?;
+                decided.schedule = Some(schedule);
+                break;
+            }
+            Ok(branch::Outcome::Infeasible) => {}
+            Ok(branch::Outcome::Stopped) => all = false,
+            Err(error) => return Err(GenerateError::Closure(error)),
+        }
+    }
+    decided.proven = all;
+    Ok(decided)
 }
 
 type Placed = Option<(Schedule, Vec<Arm>)>;
