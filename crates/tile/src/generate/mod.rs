@@ -144,9 +144,12 @@ pub fn generate(program: &Program, options: &Options) -> Result<Generated, Gener
         }
     };
     let Some(first) = first else { return fitted.ok_or(GenerateError::None) };
-    // Too tight for this II: with a larger one fewer iterations overlap. Perhaps that costs less than the limits did.
+    // Too tight for this II: with a larger one fewer iterations overlap. Perhaps that costs less than the limits did. Who
+    // allows no attempts gets none.
     let most = fitted.as_ref().map_or(u32::MAX, |g| g.analysis.ii - 1);
-    if let Some(mut found) = roomier(program, options, &asked, &plans, first, most)? {
+    if options.max_constraint_iterations > 0
+        && let Some(mut found) = roomier(program, options, &asked, &plans, first, most)?
+    {
         found.analysis.constraint_iterations += iterations;
         return Ok(found);
     }
