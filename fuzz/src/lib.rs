@@ -15,6 +15,7 @@ mod ptx_pair;
 mod sass_decode;
 pub mod seeds;
 mod text_ir;
+mod tile_text;
 
 pub use container::container;
 pub use control::control;
@@ -26,6 +27,7 @@ pub use ptx::ptx;
 pub use ptx_pair::ptx_pair;
 pub use sass_decode::sass_decode;
 pub use text_ir::text_ir;
+pub use tile_text::tile_text;
 
 /// A fuzz target.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +39,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     Target { name: "text_ir", run: text_ir },
     Target { name: "knobs", run: knobs },
     Target { name: "hwprofile", run: hwprofile },
@@ -49,6 +51,7 @@ pub const TARGETS: [Target; 11] = [
     Target { name: "ptx", run: ptx },
     Target { name: "ptx_pair", run: ptx_pair },
     Target { name: "cuda_tile", run: cuda_tile },
+    Target { name: "tile_text", run: tile_text },
 ];
 
 /// Hardware profiles: what decodes has exactly one encoding and prints.

@@ -31,6 +31,11 @@ pub fn seeds(target: &str) -> io::Result<Vec<Vec<u8>>> {
         }
         "ptx" | "ptx_pair" => all.extend(file_tests(here, "ptx", ".ptx")?),
         "cuda_tile" => all.extend(files(&here.join("../crates/tileir/tests/cuda"), ".tileir")?),
+        "tile_text" => {
+            let problems = here.join("../crates/tileir/tests/problems");
+            all.extend(files(&problems, ".tile")?);
+            all.extend(files(&problems.join("scheduled"), ".tile")?);
+        }
         "hwprofile" => all.extend(profiles()),
         "control" => all.extend(instructions()),
         "cubin" => all.push(build::cubin()),

@@ -76,6 +76,11 @@ fn cuda_tile() {
     smoke("cuda_tile");
 }
 
+#[test]
+fn tile_text() {
+    smoke("tile_text");
+}
+
 /// A seed with a few edits, or noise.
 fn input(u: &mut Unstructured<'_>, seeds: &[Vec<u8>]) -> Result<Vec<u8>> {
     if u.ratio(1, 8)? {
