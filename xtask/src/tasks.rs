@@ -123,7 +123,12 @@ pub fn nightly(project: &Project, cases: u32, minutes: u32) -> Result<()> {
     steps.run("corpus", || corpus::build(project).map(drop));
     steps.run(format!("properties, {cases} cases"), || {
         // The variable goes before the number of cases that a test asks for.
-        run(workspace_test(project, &TEST_TARGETS)?.arg("--release").env("PROPTEST_CASES", cases.to_string()))
+        let mut tests = workspace_test(project, &TEST_TARGETS)?;
+        run(tests.arg("--release").env("PROPTEST_CASES", cases.to_string()).env("RANDOM_LOOPS", "10000"))
+    });
+    steps.run("10,000 loops beside the exact scheduler", || {
+        let quality = ["test", "--release", "-p", "sassafras-modulo", "--test", "quality", "--", "--ignored"];
+        run(&mut project.cargo(quality))
     });
     fuzz::steps(project, &mut steps, None, minutes.saturating_mul(60));
     steps.finish()

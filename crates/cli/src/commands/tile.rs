@@ -207,7 +207,7 @@ fn options(arguments: &Arguments) -> Options {
 }
 
 /// Proves a schedule against the machine's limits.
-fn proven(program: &Program, scheduled: &Scheduled, unlimited: bool) -> Result<Proof> {
+fn proven(name: &str, program: &Program, scheduled: &Scheduled, unlimited: bool) -> Result<Proof> {
     let budget = buffers::table(program);
     let limits = if unlimited {
         Limits::NONE
@@ -220,7 +220,7 @@ fn proven(program: &Program, scheduled: &Scheduled, unlimited: bool) -> Result<P
         }
     };
     prove(program, scheduled, &limits, &Effort::default())
-        .map_err(|violation| Failure::Wrong(format!("loop `{}`: {violation}", program.name)).into())
+        .map_err(|violation| Failure::Wrong(format!("{name}: loop `{}`: {violation}", program.name)).into())
 }
 
 fn words(proof: &Proof) -> Vec<String> {
@@ -271,7 +271,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let fail = |what: String| Failure::Wrong(format!("{name}: loop `{}`: {what}", program.name));
         let generated = generate(program, &options).map_err(|e| fail(e.to_string()))?;
         let scheduled = materialise(program, &generated, &options).map_err(|e| fail(e.to_string()))?;
-        let proof = proven(program, &scheduled, arguments.unlimited)?;
+        let proof = proven(&name, program, &scheduled, arguments.unlimited)?;
         shown.push(Loop { view: view(program, &generated, &scheduled, &options), proof: words(&proof) });
         file.scheduled.push((i, scheduled));
     }
@@ -304,7 +304,7 @@ fn check(name: &str, file: &File, arguments: &Arguments) -> Result<()> {
         if !arguments.loops.is_empty() && !arguments.loops.contains(&program.name) {
             continue;
         }
-        let proof = proven(program, scheduled, arguments.unlimited)?;
+        let proof = proven(name, program, scheduled, arguments.unlimited)?;
         lines.push_str(&format!(
             "{name}: loop `{}`: II {}: {}\n",
             program.name,
