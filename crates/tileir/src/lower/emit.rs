@@ -4,7 +4,7 @@ use super::body::{Body, Look, Made, Source, Work};
 use super::cost::{Cost, Costs, instructions};
 use super::names::{Given, plain, prefixed};
 use super::tables::{Class, Family, tables};
-use super::{Outcome, Reason, attributes};
+use super::{Model, Outcome, Reason, attributes, fuse};
 use crate::cuda::{Header, Tile, Type, ViewKind};
 use crate::program::{
     Attributes, Execution, Hold, Op, OpData, Operand, Order, Program, Resource, ResourceData, Storage, Value,
@@ -45,6 +45,10 @@ pub(super) fn emit(body: &Body<'_, '_>, costs: Costs) -> Outcome<Program> {
     }
     emitter.orders().map_err(|why| why.at(body.op))?;
     emitter.only_closed();
+    // Documented costs are of single operations.
+    if costs.model == Model::Hardware {
+        fuse::fuse(&mut emitter.program);
+    }
     Ok(emitter.program)
 }
 

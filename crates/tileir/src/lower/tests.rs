@@ -79,9 +79,42 @@ fn carried_values_are_operands_of_earlier_iterations() {
     let program = sound(carrying(&["a", "b", "c", "d"], &body, 90));
     // `%a` is what `%b` was one iteration before; `%d` never changes and is a constant.
     assert_eq!(operands(&program, "addf_s"), ["s[-2]", "s[-1]"]);
-    assert_eq!(operands(&program, "mulf_u"), ["s[-1]"]);
-    assert_eq!(operands(&program, "addf_w"), ["u!", "s"]);
+    // The product has one reader and is computed with it.
+    assert_eq!(operands(&program, "addf_w"), ["s[-1]", "s"]);
+    assert_eq!(program.op("mulf_u"), None);
     assert_eq!((program.arch.as_deref(), program.trips), (Some("sm_90"), None));
+}
+
+#[test]
+fn chains_of_elements_are_one_operation() {
+    let body = format!(
+        "    %p = mulf %x, %x : {TILE}
+    %q = addf %p, %x : {TILE}
+    %e = exp2 %q : {TILE}
+    %m = maxf %e, %x : {TILE}
+    %s = addf %e, %a : {TILE}
+    %u = mulf %m, %x : {TILE}
+    %w = addf %u, %b : {TILE}
+    continue %s, %w : {TILE}, {TILE}"
+    );
+    let program = sound(carrying(&["a", "b"], &body, 90));
+    // `%e` has two readers and stays; what leads to it is one operation, and so is what leads away from it, up to the sum that the
+    // loop carries: that would take longer around the loop.
+    assert_eq!(operands(&program, "exp2_e"), ["x"]);
+    assert_eq!(operands(&program, "addf_s"), ["e", "s[-1]!"]);
+    assert_eq!(operands(&program, "mulf_u"), ["e", "x"]);
+    assert_eq!(operands(&program, "addf_w"), ["u", "w[-1]!"]);
+    assert_eq!(program.ops.len(), 4);
+    let held = |name: &str, slot: &str| {
+        let op = &program.ops[program.op(name).expect("an operation")];
+        let of = op.holds.iter().filter(|h| program.resources[h.resource].name == slot);
+        of.map(|h| h.rows).sum::<u32>()
+    };
+    // Two of `%p` and `%q` where `%s` has one; special functions and the rest beside each other.
+    assert_eq!(held("exp2_e", "alu_or_fmaheavy"), 2 * held("addf_s", "alu_or_fmaheavy"));
+    assert_eq!(held("exp2_e", "issue"), 3 * held("addf_s", "issue"));
+    assert!(held("exp2_e", "xu") > 0 && held("mulf_u", "alu") > 0);
+    assert!(program.values.values().all(|v| !["p", "q", "m"].contains(&v.name.as_str())));
 }
 
 #[test]
