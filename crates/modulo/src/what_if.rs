@@ -65,7 +65,8 @@ pub enum Change {
 }
 
 impl Change {
-    fn explain(&self, problem: &Problem, ii: u32) -> String {
+    /// What would have to change for this II, as a sentence.
+    pub fn explain(&self, problem: &Problem, ii: u32) -> String {
         let names = |ops: &[Op]| {
             let all: Vec<_> = ops.iter().map(|&op| format!("`{}`", problem.name(op))).collect();
             all.join(", ")

@@ -2,7 +2,7 @@
 
 use crate::generate::problem::{build, duration};
 use crate::generate::{Generated, serial};
-use sassafras_modulo::{Reason, bounds};
+use sassafras_modulo::{Change, WhatIf, bounds};
 use sassafras_tileir::program::{Program, Storage};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -52,63 +52,28 @@ pub fn explain(program: &Program, generated: &Generated) -> Explanation {
     let analysis = &generated.analysis;
     let built = build(program, &analysis.caps, 1);
     let found = bounds(&built.problem);
-    let reason = found.reason();
-    let mut for_one_less = Vec::new();
-    let (mut resource, mut ops) = (None, Vec::new());
     let above = u64::from(analysis.ii).saturating_sub(found.mii());
-    match &reason {
-        Reason::Recurrence(r) => {
-            ops = r
-                .edges
-                .iter()
-                .map(|&e| built.problem.name(built.problem.edges()[e].from).to_owned())
-                .collect();
-            let less = found.mii().saturating_sub(1);
-            let latency: i64 = r.edges.iter().map(|&e| i64::from(built.problem.edges()[e].latency)).sum();
-            let distance: u64 = r.edges.iter().map(|&e| u64::from(built.problem.edges()[e].distance)).sum();
-            let allowed = i64::try_from(less.saturating_mul(distance)).unwrap_or(i64::MAX);
-            for_one_less.push(format!(
-                "the {latency} cycles around {} must become {allowed} or fewer, or the {distance} iterations they span more",
-                ops.iter().map(|o| format!("`{o}`")).collect::<Vec<_>>().join(" → ")
-            ));
+    // One less than the bound: what is asked for then is what binds.
+    let less = u32::try_from(found.mii() - 1).unwrap_or(u32::MAX);
+    let changes = if less == 0 { Vec::new() } else { WhatIf::new(&built.problem, less).changes };
+    let mut for_one_less: Vec<String> = changes.iter().map(|c| c.explain(&built.problem, less)).collect();
+    let (mut resource, mut ops) = (None, Vec::new());
+    match changes.first() {
+        Some(Change::Circuit { circuit, .. }) => ops.clone_from(&circuit.ops),
+        Some(
+            Change::Demand { resource: of, ops: who, .. } | Change::Halves { resource: of, ops: who, .. },
+        ) => {
+            resource = Some(*of);
+            ops.clone_from(who);
         }
-        _ => {
-            // The resource that is wanted most per unit.
-            let wanted = program.resources.iter().map(|(r, data)| {
-                let holds = program.ops.values().flat_map(|o| &o.holds).filter(|h| h.resource == r);
-                let held: u64 = holds.map(|h| u64::from(h.rows) * u64::from(h.units)).sum();
-                (held.div_ceil(u64::from(data.capacity.max(1))), held, r)
-            });
-            if let Some((_, held, r)) = wanted.max_by_key(|w| w.0) {
-                let data = &program.resources[r];
-                let mut users: Vec<(u64, &str)> = program
-                    .ops
-                    .values()
-                    .filter_map(|o| {
-                        let own: u64 = o
-                            .holds
-                            .iter()
-                            .filter(|h| h.resource == r)
-                            .map(|h| u64::from(h.rows) * u64::from(h.units))
-                            .sum();
-                        (own > 0).then_some((own, o.name.as_str()))
-                    })
-                    .collect();
-                users.sort_by_key(|u| (std::cmp::Reverse(u.0), u.1));
-                ops = users.iter().map(|u| u.1.to_owned()).collect();
-                resource = Some(data.name.clone());
-                let allowed = found.mii().saturating_sub(1).saturating_mul(data.capacity.into());
-                for_one_less.push(format!(
-                    "`{}` is held for {held} unit-cycles per iteration and an II of {} has {allowed}: {} of them must go from {}",
-                    data.name,
-                    found.mii().saturating_sub(1),
-                    held.saturating_sub(allowed),
-                    users.iter().map(|u| format!("`{}` ({})", u.1, u.0)).collect::<Vec<_>>().join(", ")
-                ));
-                for_one_less.push(format!("or there must be {} units of `{}`", data.capacity + 1, data.name));
-            }
+        Some(Change::OwnPattern { resource: of, op, .. }) => {
+            resource = Some(*of);
+            ops.push(*op);
         }
+        Some(_) | None => {}
     }
+    let resource = resource.map(|r| built.problem.resource_name(r).to_owned());
+    let ops = ops.into_iter().map(|op| built.problem.name(op).to_owned()).collect();
     if above > 0 {
         for_one_less.insert(
             0,

@@ -1,6 +1,7 @@
 //! The worked scoring example of `tile-scheduler`, as documented and under real slot arithmetic.
 
 use sassafras_modulo::{Evidence, Schedule, bounds};
+use sassafras_tile::explain::explain;
 use sassafras_tile::generate::cost::{Cost, Feasibility, of_schedule};
 use sassafras_tile::generate::problem::{self, build};
 use sassafras_tile::{Options, generate};
@@ -57,4 +58,15 @@ fn the_generator_proves_an_interval_of_15() {
     assert!(found.bound.contains("tp_smem_wr"), "{}", found.bound);
     let problem = build(&program, &BTreeMap::new(), 1).problem;
     assert_eq!(bounds(&problem).mii(), 15);
+}
+
+#[test]
+fn it_says_what_one_less_would_take() {
+    let program = example();
+    let found = explain(&program, &generate(&program, &Options::default()).expect("a schedule"));
+    assert_eq!(found.resource.as_deref(), Some("tp_smem_wr"));
+    assert_eq!(found.ops, ["tiled_tma_load", "smem_write"]);
+    let wanted = "`tp_smem_wr` is wanted for 15 unit-cycles, II 14 allows 14: shorten or move 1 unit-cycle of `tiled_tma_load`, `smem_write`";
+    assert!(found.for_one_less.iter().any(|line| line == wanted), "{:?}", found.for_one_less);
+    assert_eq!(found.price_of_budgets, None);
 }
