@@ -176,6 +176,16 @@ impl Costs {
         Ok(Cost { holds: ["tc_and_mma", "tp_mma"].map(|slot| (slot.to_owned(), cycles)).to_vec(), latency })
     }
 
+    /// Two things that one operation does beside each other: each holds what it holds, and results are there when the longer one is done
+    /// after the first slice of the shorter one has come.
+    pub(super) fn beside(&self, mut first: Cost, second: Cost) -> Cost {
+        let (a, b) = (first.most(), second.most());
+        let (wait_a, wait_b) = (first.latency.saturating_sub(a), second.latency.saturating_sub(b));
+        second.holds.iter().for_each(|(slot, cycles)| first.hold(slot, *cycles));
+        first.latency = a.max(b).saturating_add(wait_a).saturating_add(wait_b);
+        first
+    }
+
     /// Instructions of all threads.
     pub(super) fn simt(&self, work: &Work) -> Outcome<Cost> {
         let mut cost = Cost::default();

@@ -13,6 +13,9 @@ use crate::program::{
 use cranelift_entity::EntityRef;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+/// Bytes of a row of an operand that one `mma` instruction multiplies: 16 elements of 16 bits, 32 of 8.
+const INSTRUCTION_DEPTH: u64 = 32;
+
 /// Makes the program.
 pub(super) fn emit(body: &Body<'_, '_>, costs: Costs) -> Outcome<Program> {
     let Some(family) = tables().family(costs.arch) else {
@@ -30,6 +33,7 @@ pub(super) fn emit(body: &Body<'_, '_>, costs: Costs) -> Outcome<Program> {
         outside: HashMap::new(),
         copies: HashMap::new(),
         placed: BTreeSet::new(),
+        fragments: None,
         main: Vec::new(),
     };
     emitter.program.arch = Some(format!("sm_{}", costs.arch));
@@ -68,6 +72,8 @@ struct Emitter<'b, 'a, 's> {
     copies: HashMap<(Value, u32, Storage, u64), Value>,
     /// Values that took the place of another one.
     placed: BTreeSet<Value>,
+    /// Registers for the slices of operands that products are reading from shared memory, of all products.
+    fragments: Option<Value>,
     /// The operation that does what the work is about, and its kind.
     main: Vec<(Op, String)>,
 }
@@ -366,9 +372,21 @@ impl Emitter<'_, '_, '_> {
             return Err(shape(work));
         }
         let mut operands = Vec::new();
+        // What is read from shared memory on the way, and how much of that one instruction takes.
+        let (mut streamed, mut slices) = (0_u64, 0_u64);
         for (i, tile) in [a, b].into_iter().enumerate() {
             let source = self.body.source(names[i]);
-            operands.push(self.factor(i, names[i], &source, tile)?);
+            let operand = self.factor(i, names[i], &source, tile)?;
+            if self.streams() && self.program.values[operand.value].storage == Storage::Shared {
+                let bytes = tile.bytes().ok_or_else(|| shape(work))?;
+                let line = depth.saturating_mul(tile.element.bits().unwrap_or(8)).div_ceil(8).max(1);
+                streamed = streamed.saturating_add(bytes);
+                slices = slices.saturating_add(bytes.saturating_mul(INSTRUCTION_DEPTH).div_ceil(line));
+            }
+            operands.push(operand);
+        }
+        if streamed > 0 {
+            operands.push(self.fragments(2 * slices));
         }
         // Scales are in tensor memory where accumulators are, and in registers elsewhere.
         for (i, &scale) in names.iter().enumerate().skip(3) {
@@ -384,7 +402,10 @@ impl Emitter<'_, '_, '_> {
             operands.push(self.copy(shared, Storage::Tensor, bytes, &element)?);
         }
         operands.extend(self.addend(position, names[2], c, &results)?);
-        let cost = self.costs.matrix(&self.family.matrix, products, bits)?;
+        let mut cost = self.costs.matrix(&self.family.matrix, products, bits)?;
+        if streamed > 0 {
+            cost = self.costs.beside(cost, self.costs.moves("smem_read", streamed)?);
+        }
         Ok(self.op(name, &self.family.matrix, operands, results, cost, attributes))
     }
 
@@ -430,6 +451,14 @@ impl Emitter<'_, '_, '_> {
                 _ => self.in_shared(name, source, tile, true),
             };
         }
+        if self.streams() {
+            return match (which, made_here) {
+                (0, Some((value, distance))) if self.program.values[value].storage == Storage::Register => {
+                    Ok(read(value, distance))
+                }
+                _ => self.in_shared(name, source, tile, true),
+            };
+        }
         // Everything comes from registers. What threads computed has the layout of accumulators, which is that of the first operand; the
         // second one goes through shared memory.
         if which == 1 && made_here.is_some() {
@@ -442,6 +471,24 @@ impl Emitter<'_, '_, '_> {
             Some(operand) => Ok(operand),
             None => Ok(self.outside_value(name, tile, Storage::Register)),
         }
+    }
+
+    /// Whether products read their operands from shared memory slice by slice: where instructions take registers, code moves one slice while
+    /// it multiplies the one before, and never has whole operands in registers. Documented costs are of single operations.
+    fn streams(&self) -> bool {
+        self.family.matrix == "mma_sync" && self.costs.model == Model::Hardware
+    }
+
+    /// Registers for slices of operands, which all products use in turn.
+    fn fragments(&mut self, bytes: u64) -> Operand {
+        let value = match self.fragments {
+            Some(value) => value,
+            None => self.push_value("fragments", Storage::Register, 0, "b32".to_owned()),
+        };
+        self.fragments = Some(value);
+        let data = &mut self.program.values[value];
+        data.bytes = data.bytes.max(bytes);
+        read(value, 0)
     }
 
     fn in_registers_if(&mut self, wanted: bool, source: &Source<'_>) -> Try<Option<Operand>> {

@@ -8,7 +8,9 @@
 //! `pipes.csv`, and the figures of [`sassafras_machine::tile`]). In short:
 //!
 //! * tiles are loaded into shared memory, and stored from it where the hardware does that by itself;
-//! * matrix products read shared memory (on sm_80 and sm_120 registers) and accumulate in registers or tensor memory, in place;
+//! * matrix products read shared memory and accumulate in registers or tensor memory, in place. Where instructions take registers (sm_80,
+//!   sm_120) products move slices of their operands there while they multiply, in registers set apart for two slices of each; with documented
+//!   costs an operation before them moves whole operands;
 //! * everything else works on registers. Where a value is in the wrong storage, an operation that moves it is put in, once for all readers;
 //! * names for the same elements (`reshape`, `broadcast`, `permute`, `assume`) and signs cost nothing: a use means the value behind them. An
 //!   order of axes costs nothing because whoever reads the tile chooses the layout; that is exact for operands of matrix products, and too

@@ -1,12 +1,16 @@
 //! Small loops.
 
 use super::*;
-use crate::program::{Execution, Operand, Order, Persistent, parse, print};
+use crate::program::{Execution, Operand, Order, Persistent, Storage, parse, print};
 
 const TILE: &str = "tile<64x64xf32>";
 
 /// Lowers the loops of an entry whose first lines define `%t`, `%zero`, `%half`, `%one`, `%n` and `%v`.
 fn loops(lines: &str, arch: u32) -> Vec<Lowered> {
+    loops_by(lines, arch, Model::Hardware)
+}
+
+fn loops_by(lines: &str, arch: u32, model: Model) -> Vec<Lowered> {
     let text = format!(
         "entry @k(%n: tile<i32>, %v: v, %x: {TILE}, %f: tile<f32>) {{
   %t = make_token : token
@@ -20,7 +24,7 @@ fn loops(lines: &str, arch: u32) -> Vec<Lowered> {
 "
     );
     let module = Module::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let found = lower(&module, arch, Model::Hardware);
+    let found = lower(&module, arch, model);
     for program in found.iter().filter_map(|l| l.program.as_ref().ok()) {
         let text = print(program);
         assert_eq!(parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}")), std::slice::from_ref(program));
@@ -30,6 +34,10 @@ fn loops(lines: &str, arch: u32) -> Vec<Lowered> {
 
 /// A loop over carried tiles of 64x64 that begin with zeros.
 fn carrying(names: &[&str], body: &str, arch: u32) -> Lowered {
+    carrying_by(names, body, arch, Model::Hardware)
+}
+
+fn carrying_by(names: &[&str], body: &str, arch: u32, model: Model) -> Lowered {
     let header = match names {
         [] => String::new(),
         _ => {
@@ -43,7 +51,7 @@ fn carrying(names: &[&str], body: &str, arch: u32) -> Lowered {
     };
     let lines =
         format!("  {results}for %i in (%from to %n, step %step) : tile<i32>{header} {{\n{body}\n  }}");
-    loops(&lines, arch).remove(0)
+    loops_by(&lines, arch, model).remove(0)
 }
 
 fn sound(lowered: Lowered) -> Program {
@@ -142,7 +150,7 @@ fn accumulators_are_in_place() {
     assert_eq!(operands(&program, "mma_new"), ["p", "p", "scaled_tmem!"]);
 
     let program = sound(carrying(&["acc", "m"], &body, 80));
-    assert_eq!(kinds(&program), ["cp_async", "simt", "smem_read", "mma_sync", "simt"]);
+    assert_eq!(kinds(&program), ["cp_async", "simt", "mma_sync", "simt"]);
 }
 
 #[test]
@@ -183,6 +191,21 @@ fn operands_of_products_are_where_the_hardware_reads_them() {
     assert_eq!(operands(&program, "mma_m1"), ["a_smem", "p"]);
     assert_eq!(operands(&program, "mma_m2"), ["p", "c_smem", "x"]);
     let program = sound(carrying(&[], body, 80));
+    assert_eq!(operands(&program, "mma_m1"), ["a", "p", "fragments"]);
+    assert_eq!(operands(&program, "mma_m2"), ["p", "c_smem", "fragments", "x"]);
+    // Two slices of 16 rows or columns of both operands of the second product, which reads two.
+    let fragments = program.values.values().find(|v| v.name == "fragments").map(|v| (v.storage, v.bytes));
+    assert_eq!(fragments, Some((Storage::Register, 2 * 2 * 64 * 16 * 2)));
+    // It holds what moves them beside what multiplies.
+    let held = |name: &str, slot: &str| {
+        let op = &program.ops[program.op(name).expect("an operation")];
+        op.holds.iter().filter(|h| program.resources[h.resource].name == slot).map(|h| h.rows).sum::<u32>()
+    };
+    assert_eq!(held("mma_m2", "tp_smem_rd"), 2 * held("mma_m1", "tp_smem_rd"));
+    assert_eq!(held("mma_m1", "tp_smem_rd"), held("read_p", "tp_smem_rd"));
+    assert_eq!(held("mma_m1", "tc_and_mma"), held("mma_m2", "tc_and_mma"));
+    // Documented costs are of single operations: whole operands are moved before the product.
+    let program = sound(carrying_by(&[], body, 80, Model::Documented));
     assert_eq!(operands(&program, "mma_m1"), ["a", "p_reg"]);
     assert_eq!(operands(&program, "mma_m2"), ["p_reg", "c_smem_reg", "x"]);
 }
