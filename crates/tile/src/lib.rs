@@ -34,6 +34,7 @@
 pub mod agents;
 pub mod analysis;
 pub mod buffers;
+pub mod choose;
 pub mod contract;
 pub mod explain;
 pub mod generate;
@@ -45,6 +46,7 @@ pub mod union;
 pub mod view;
 
 pub use analysis::{Analysis, Generator, Mii, Place};
+pub use choose::{Chosen, choose};
 pub use generate::{GenerateError, Generated, generate};
 pub use materialise::{MaterialiseError, materialise};
 pub use options::{Options, Selection};

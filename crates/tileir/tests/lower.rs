@@ -1,22 +1,23 @@
 //! Loops of CUDA Tile IR and the programs that become of them, as files that people can read.
 //!
-//! `lower/NAME.tileir` is a text, `lower/NAME.sm_90.tile` what its loops become. `SASSAFRAS_BLESS=1` rewrites the latter.
+//! `lower/NAME.tileir` is a text, `lower/NAME.sm_90.tile` what its loops become, `lower/NAME.sm_90.parts.tile` with
+//! tiles in two parts. `SASSAFRAS_BLESS=1` rewrites the latter.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::TestRunner;
 use sassafras_tileir::cuda::Module;
-use sassafras_tileir::lower::{Model, lower};
+use sassafras_tileir::lower::{Model, lower, lower_in_parts};
 use sassafras_tileir::program::{parse, print};
 use std::cell::Cell;
 use std::fs;
 use std::path::Path;
 
 /// The programs of a text, or the reasons why there are none.
-fn lowered(text: &str, arch: u32, model: Model) -> String {
+fn lowered(text: &str, arch: u32, model: Model, parts: u32) -> String {
     let module = Module::parse(text).unwrap_or_else(|e| panic!("{e}"));
     let mut out = String::new();
-    for found in lower(&module, arch, model) {
+    for found in lower_in_parts(&module, arch, model, parts) {
         if !out.is_empty() {
             out.push('\n');
         }
@@ -47,13 +48,14 @@ fn programs_are_as_expected() {
     paths.sort();
     for path in paths {
         let text = fs::read_to_string(&path).expect("a text");
-        for (name, arch, model) in [
-            ("sm_80", 80, Model::Hardware),
-            ("sm_90", 90, Model::Hardware),
-            ("sm_100", 100, Model::Hardware),
-            ("documented", 100, Model::Documented),
+        for (name, arch, model, parts) in [
+            ("sm_80", 80, Model::Hardware, 1),
+            ("sm_90", 90, Model::Hardware, 1),
+            ("sm_90.parts", 90, Model::Hardware, 2),
+            ("sm_100", 100, Model::Hardware, 1),
+            ("documented", 100, Model::Documented, 1),
         ] {
-            let found = lowered(&text, arch, model);
+            let found = lowered(&text, arch, model, parts);
             let expected = path.with_extension(format!("{name}.tile"));
             if bless {
                 fs::write(&expected, &found).expect("can be written");
@@ -63,7 +65,7 @@ fn programs_are_as_expected() {
             seen += 1;
         }
     }
-    assert_eq!(seen, 16);
+    assert_eq!(seen, 20);
 }
 
 /// Damaged texts give programs that make sense, or reasons.

@@ -6,10 +6,10 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use sassafras_report::tile::{self as show, Loop};
 use sassafras_tile::view::view;
-use sassafras_tile::{Options, Selection, buffers, generate, materialise};
+use sassafras_tile::{Options, Selection, buffers, choose, materialise};
 use sassafras_tileir::cuda::Module;
 use sassafras_tileir::file::{self, File};
-use sassafras_tileir::lower::{Model, lower};
+use sassafras_tileir::lower::{Model, lower, lower_in_parts};
 use sassafras_tileir::program::Program;
 use sassafras_tileir::scheduled::{Scheduled, Strategy};
 use sassafras_verify::tile::{Effort, Limits, Proof, prove};
@@ -146,14 +146,33 @@ fn read(path: &Path) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("{name}: not a text"))
 }
 
-/// What an input holds: loops, their schedules if it has any, and what could not be lowered.
-fn loops(name: &str, text: &str, arguments: &Arguments) -> Result<(File, Vec<Refused>)> {
+/// What an input holds.
+#[derive(Default)]
+struct Input {
+    /// Loops, and their schedules if it has any.
+    file: File,
+    /// What could not be lowered.
+    refused: Vec<Refused>,
+    /// CUDA Tile IR for an architecture: loops of it have other forms.
+    module: Option<(Module, u32, Model)>,
+}
+
+impl Input {
+    /// A loop with its tiles in parts.
+    fn divided(&self, program: &Program, parts: u32) -> Option<Program> {
+        let (module, arch, model) = self.module.as_ref()?;
+        let all = lower_in_parts(module, *arch, *model, parts);
+        all.into_iter().filter_map(|l| l.program.ok()).find(|p| p.name == program.name)
+    }
+}
+
+fn loops(name: &str, text: &str, arguments: &Arguments) -> Result<Input> {
     // Texts of loops begin with one; CUDA Tile IR begins with an entry, a module or an alias.
     let first =
         text.lines().map(str::trim).find(|l| !l.is_empty() && !l.starts_with('#') && !l.starts_with("//"));
     if first.is_some_and(|l| l.starts_with("loop")) {
         let file = file::parse(text).map_err(|e| anyhow::anyhow!("{name}:{e}"))?;
-        return Ok((file, Vec::new()));
+        return Ok(Input { file, ..Input::default() });
     }
     let module = Module::parse(text).map_err(|e| {
         anyhow::anyhow!("{name}:{e} (neither loops, which begin with `loop`, nor CUDA Tile IR)")
@@ -178,7 +197,7 @@ fn loops(name: &str, text: &str, arguments: &Arguments) -> Result<(File, Vec<Ref
             }
         }
     }
-    Ok((file, refused))
+    Ok(Input { file, refused, module: Some((module, arch, model)) })
 }
 
 fn options(arguments: &Arguments) -> Options {
@@ -243,7 +262,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Some(path) => (path.display().to_string(), read(path)?),
         None => ("built-in sample".to_owned(), SAMPLE.to_owned()),
     };
-    let (mut file, refused) = loops(&name, &text, arguments)?;
+    let mut input = loops(&name, &text, arguments)?;
+    let mut file = std::mem::take(&mut input.file);
     for wanted in &arguments.loops {
         if !file.programs.iter().any(|p| p.name == *wanted) {
             let known: Vec<&str> = file.programs.iter().map(|p| p.name.as_str()).collect();
@@ -259,7 +279,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return check(&name, &file, arguments);
     }
     file.programs.retain(|p| arguments.loops.is_empty() || arguments.loops.contains(&p.name));
-    for r in &refused {
+    for r in &input.refused {
         say(&format!("note: {}: not scheduled: {}", r.place, r.why));
     }
     if file.programs.is_empty() {
@@ -267,9 +287,23 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let options = options(arguments);
     let mut shown = Vec::new();
-    for (i, program) in file.programs.iter().enumerate() {
-        let fail = |what: String| Failure::Wrong(format!("{name}: loop `{}`: {what}", program.name));
-        let generated = generate(program, &options).map_err(|e| fail(e.to_string()))?;
+    for (i, program) in file.programs.iter_mut().enumerate() {
+        let loop_name = program.name.clone();
+        let fail = |what: String| Failure::Wrong(format!("{name}: loop `{loop_name}`: {what}"));
+        let chosen = choose(program, |parts| input.divided(program, parts), &options)
+            .map_err(|e| fail(e.to_string()))?;
+        if chosen.parts > 1 {
+            let than = match chosen.whole {
+                Some(ii) => format!("whole ones need an II of {ii}"),
+                None => "whole ones do not fit".to_owned(),
+            };
+            say(&format!(
+                "note: {name}: loop `{loop_name}`: tiles in {} parts along their rows: {than}",
+                chosen.parts
+            ));
+        }
+        *program = chosen.program;
+        let (program, generated) = (&*program, chosen.generated);
         let scheduled = materialise(program, &generated, &options).map_err(|e| fail(e.to_string()))?;
         let proof = proven(&name, program, &scheduled, arguments.unlimited)?;
         shown.push(Loop { view: view(program, &generated, &scheduled, &options), proof: words(&proof) });
@@ -290,7 +324,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             schema: 1,
             input: &name,
             loops: &shown,
-            not_scheduled: &refused,
+            not_scheduled: &input.refused,
         });
     }
     output::print(&show::text(&shown))

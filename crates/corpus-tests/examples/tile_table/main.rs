@@ -10,9 +10,9 @@ use rayon::prelude::*;
 use sassafras_corpus_tests::tile::texts;
 use sassafras_modulo::exact;
 use sassafras_tile::generate::problem::build;
-use sassafras_tile::{Options, buffers, generate, materialise};
+use sassafras_tile::{Options, buffers, choose, materialise};
 use sassafras_tileir::cuda::Module;
-use sassafras_tileir::lower::{Model, lower};
+use sassafras_tileir::lower::{Lowered, Model, lower, lower_in_parts};
 use sassafras_tileir::program::{Execution, Program, Storage};
 use sassafras_tileir::scheduled::Backing;
 use sassafras_verify::tile::{Effort, Limits, prove};
@@ -26,19 +26,25 @@ const EXACT: Duration = Duration::from_secs(20);
 
 fn main() -> Result<()> {
     let path = env::args_os().nth(1).context("the file to write is missing")?;
-    let mut cases = Vec::new();
+    let mut modules = Vec::new();
     for item in texts()?.into_iter().filter(|item| !item.debug) {
         let module = Module::parse(&item.text).with_context(|| item.kernel.clone())?;
+        modules.push((item.kernel, module));
+    }
+    let mut cases: Vec<(&str, &Module, u32, usize, Lowered)> = Vec::new();
+    for (kernel, module) in &modules {
         for arch in ARCHITECTURES {
-            for found in lower(&module, arch, Model::Hardware) {
-                cases.push((item.kernel.clone(), arch, found));
+            for (i, found) in lower(module, arch, Model::Hardware).into_iter().enumerate() {
+                cases.push((kernel, module, arch, i, found));
             }
         }
     }
     let rows: Vec<(String, bool)> = cases
         .par_iter()
-        .map(|(kernel, arch, found)| match &found.program {
-            Ok(program) => row(program),
+        .map(|(kernel, module, arch, i, found)| match &found.program {
+            Ok(program) => row(program, |parts| {
+                lower_in_parts(module, *arch, Model::Hardware, parts).swap_remove(*i).program.ok()
+            }),
             Err(why) => (format!("| {kernel} | sm_{arch} | not lowered: {} |||||||||\n", why.why), false),
         })
         .collect();
@@ -70,18 +76,20 @@ const TABLE: &str = "\
 |---|---|--:|--:|--:|---|--:|---|--:|--:|--:|--:|--:|---|--:|---|
 ";
 
-fn row(program: &Program) -> (String, bool) {
+fn row(whole: &Program, divided: impl FnMut(u32) -> Option<Program>) -> (String, bool) {
     let options = Options::default();
-    let name = &program.name;
-    let arch = program.arch.as_deref().unwrap_or("");
-    let generated = match generate(program, &options) {
-        Ok(generated) => generated,
+    let arch = whole.arch.as_deref().unwrap_or("");
+    let chosen = match choose(whole, divided, &options) {
+        Ok(chosen) => chosen,
         Err(error) => {
-            return (
-                format!("| {name} | {arch} | {} | not scheduled: {error} |\n", program.ops.len()),
-                false,
-            );
+            let (name, ops) = (&whole.name, whole.ops.len());
+            return (format!("| {name} | {arch} | {ops} | not scheduled: {error} |\n"), false);
         }
+    };
+    let (program, generated) = (&chosen.program, chosen.generated);
+    let name = match chosen.parts {
+        1 => program.name.clone(),
+        parts => format!("{} in {parts} parts", program.name),
     };
     let scheduled = match materialise(program, &generated, &options) {
         Ok(scheduled) => scheduled,

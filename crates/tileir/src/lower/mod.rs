@@ -33,6 +33,7 @@ mod attributes;
 mod body;
 mod branch;
 mod cost;
+mod divide;
 mod emit;
 mod fuse;
 mod names;
@@ -133,6 +134,14 @@ pub enum Reason {
         /// What they do not take.
         what: String,
     },
+    /// A loop whose tiles cannot be divided.
+    #[error("not in {parts} parts: {why}")]
+    Whole {
+        /// How many parts were wanted.
+        parts: u32,
+        /// Why there are none.
+        why: &'static str,
+    },
     /// The program that came out makes no sense: sizes beyond all limits, mostly.
     #[error(transparent)]
     Program(#[from] ProgramError),
@@ -170,9 +179,15 @@ impl Reason {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn lower(module: &Module, arch: u32, model: Model) -> Vec<Lowered> {
+    lower_in_parts(module, arch, model, 1)
+}
+
+/// Lowers every loop with its tiles in so many parts along the rows of matrix products: as many operations as parts, each on fewer
+/// registers for a shorter time. A loop that cannot be divided says why.
+pub fn lower_in_parts(module: &Module, arch: u32, model: Model, parts: u32) -> Vec<Lowered> {
     let mut found = Vec::new();
     for entry in module.entries() {
-        lower_entry(entry, cost::Costs { arch, model }, &mut found);
+        lower_entry(entry, cost::Costs { arch, model }, parts, &mut found);
     }
     found
 }
@@ -194,7 +209,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-fn lower_entry(entry: &Operation, costs: cost::Costs, found: &mut Vec<Lowered>) {
+fn lower_entry(entry: &Operation, costs: cost::Costs, parts: u32, found: &mut Vec<Lowered>) {
     let name = entry.symbol().unwrap_or("entry").trim_matches('"');
     let loops = entry.walk().filter(|op| is_loop(op)).count();
     let clusters = attributes::hint(entry, costs.arch, "num_cta_in_cga").unwrap_or(1) > 1;
@@ -229,7 +244,7 @@ fn lower_entry(entry: &Operation, costs: cost::Costs, found: &mut Vec<Lowered>) 
             number += 1;
             let around = frames[..frames.len() - 1].iter().rev();
             let around = around.filter_map(|f| f.region.operations.get(f.next)?.as_for()).next();
-            let program = lower_loop(op, &scope, costs).map(|mut program| {
+            let program = lower_loop(op, &scope, costs, parts).map(|mut program| {
                 program.name = names::valid(name);
                 if loops > 1 {
                     program.name = format!("{}.{number}", program.name);
@@ -251,15 +266,19 @@ fn is_loop(op: &Operation) -> bool {
     matches!(op.header, Header::For(_) | Header::Loop { .. })
 }
 
-fn lower_loop(op: &Operation, scope: &Scope<'_>, costs: cost::Costs) -> Outcome<Program> {
-    if tables::tables().family(costs.arch).is_none() {
+fn lower_loop(op: &Operation, scope: &Scope<'_>, costs: cost::Costs, parts: u32) -> Outcome<Program> {
+    let Some(family) = tables::tables().family(costs.arch) else {
         return Err(Reason::NoFigure { figure: "family".into(), arch: costs.arch }.at(op));
-    }
+    };
     if let Some(inner) = op.walk().skip(1).find(|inner| is_loop(inner)) {
         return Err(Reason::Outer.at(inner));
     }
     let Header::For(header) = &op.header else { return Err(Reason::Open.at(op)) };
-    let body = body::Body::new(op, scope)?;
+    let divided = match parts {
+        0 | 1 => None,
+        _ => Some(divide::divide(op, parts, family.rows).map_err(|why| Reason::Whole { parts, why }.at(op))?),
+    };
+    let body = body::Body::new(divided.as_ref().unwrap_or(op), scope)?;
     let mut program = emit::emit(&body, costs)?;
     program.trips = scope.trips(header);
     Ok(program)

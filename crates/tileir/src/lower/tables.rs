@@ -135,7 +135,9 @@ pub struct Family {
     pub store: String,
     /// The kind of matrix products.
     pub matrix: String,
-    /// Whether those take 8-bit floating point.
+    /// The fewest rows of one of those.
+    pub rows: u64,
+    /// Whether they take 8-bit floating point.
     #[serde(deserialize_with = "yes_or_no")]
     pub float8: bool,
     /// Whether they take scales.

@@ -357,3 +357,113 @@ fn documented_footprints_do_not_depend_on_size() {
     let latencies: Vec<u32> = of(64, Model::Documented).iter().map(|op| op.0).collect();
     assert_eq!(latencies, [8, 7, 4]);
 }
+
+/// A loop over carried tiles in two parts, on sm_90.
+fn in_parts(names: &[&str], body: &str) -> Result<Program, String> {
+    let initial: Vec<String> = names.iter().map(|n| format!("%{n} = %big")).collect();
+    let text = format!(
+        "entry @k(%n: tile<i32>, %v: v, %q: tile<128x64xf16>, %big: tile<128x64xf32>, %row: tile<128x1xf32>, %small: tile<64x64xf32>) {{
+  %t = make_token : token
+  %c = constant <i1: 1> : tile<i1>
+  %r:{} = for %i in (%n to %n, step %n) : tile<i32> iter_values({}) -> ({}) {{
+    %p, %o = load_view_tko weak %v[%i] token = %t : v, tile<i32> -> tile<64x64xf16>, token
+    %m = mmaf %q, %p, %big : tile<128x64xf16>, tile<64x64xf16>, tile<128x64xf32>
+{body}
+  }}
+  return
+}}
+",
+        names.len(),
+        initial.join(", "),
+        vec!["tile<128x64xf32>"; names.len()].join(", ")
+    );
+    let module = Module::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    // Whole tiles can be lowered, whatever the parts are.
+    let whole = sound(lower(&module, 90, Model::Hardware).remove(0));
+    let program =
+        lower_in_parts(&module, 90, Model::Hardware, 2).remove(0).program.map_err(|e| e.to_string())?;
+    // Parts make up the whole: as many bytes, and as much of every resource up to the rounding of each operation.
+    let bytes = |p: &Program, storage| -> u64 {
+        p.values.values().filter(|v| v.storage == storage).map(|v| v.bytes).sum()
+    };
+    for storage in Storage::ALL {
+        assert_eq!(bytes(&program, storage), bytes(&whole, storage), "{storage}");
+    }
+    let held = |p: &Program, slot: &str| -> u32 {
+        let holds = p.ops.values().flat_map(|o| &o.holds);
+        holds.filter(|h| p.resources[h.resource].name == slot).map(|h| h.rows).sum()
+    };
+    for slot in whole.resources.values() {
+        let (a, b) = (held(&whole, &slot.name), held(&program, &slot.name));
+        assert!((a..=a + program.ops.len() as u32).contains(&b), "{}: {a} and {b}", slot.name);
+    }
+    Ok(program)
+}
+
+#[test]
+fn parts_are_operations_of_their_own() {
+    let body = "    %wide = broadcast %row : tile<128x1xf32> -> tile<128x64xf32>
+    %scaled = mulf %acc, %wide : tile<128x64xf32>
+    %e = exp2 %m : tile<128x64xf32>
+    %max = reduce %e dim=1 identities=[0.0 : f32] : tile<128x64xf32> -> tile<128xf32>
+    (%lhs: tile<f32>, %rhs: tile<f32>) {
+      %x = maxf %lhs, %rhs : tile<f32>
+      yield %x : tile<f32>
+    }
+    %tall = reshape %max : tile<128xf32> -> tile<128x1xf32>
+    %all = broadcast %tall : tile<128x1xf32> -> tile<128x64xf32>
+    %d = if %c -> (tile<128x64xf32>) {
+      %s = subf %e, %all : tile<128x64xf32>
+      yield %s : tile<128x64xf32>
+    } else {
+      yield %e : tile<128x64xf32>
+    }
+    %h = ftof %d : tile<128x64xf32> -> tile<128x64xf16>
+    %new = mmaf %h, %p, %scaled : tile<128x64xf16>, tile<64x64xf16>, tile<128x64xf32>
+    continue %new : tile<128x64xf32>";
+    let program = in_parts(&["acc"], body).expect("divided");
+    // What is loaded and what comes from before the loop is whole; everything else is of one part.
+    assert_eq!(operands(&program, "mma_m.0"), ["q", "p", "big"]);
+    assert_eq!(operands(&program, "mulf_scaled.1"), ["new.1[-1]!", "row"]);
+    assert_eq!(operands(&program, "mma_new.0"), ["h.0", "p", "scaled.0!"]);
+    assert_eq!(operands(&program, "mma_new.1"), ["h.1", "p", "scaled.1!"]);
+    let one = program.ops.values().filter(|o| o.name == "load_p").count();
+    assert_eq!((one, program.ops.len() % 2), (1, 1), "{}", print(&program));
+}
+
+#[test]
+fn rows_that_get_lost_keep_tiles_whole() {
+    let reduce = "    %s = reduce %m dim=0 identities=[0.0 : f32] : tile<128x64xf32> -> tile<64xf32>
+    (%lhs: tile<f32>, %rhs: tile<f32>) {
+      %x = addf %lhs, %rhs : tile<f32>
+      yield %x : tile<f32>
+    }
+    continue %acc : tile<128x64xf32>";
+    let second = "    %h = ftof %m : tile<128x64xf32> -> tile<128x64xf16>
+    %k = permute %q [1, 0] : tile<128x64xf16> -> tile<64x128xf16>
+    %n2 = mmaf %k, %h, %small : tile<64x128xf16>, tile<128x64xf16>, tile<64x64xf32>
+    continue %acc : tile<128x64xf32>";
+    let turned = "    %u = permute %m [1, 0] : tile<128x64xf32> -> tile<64x128xf32>
+    %h = ftof %u : tile<64x128xf32> -> tile<64x128xf16>
+    %n2 = mmaf %h, %q, %small : tile<64x128xf16>, tile<128x64xf16>, tile<64x64xf32>
+    continue %acc : tile<128x64xf32>";
+    let mixed = "    %u = reshape %m : tile<128x64xf32> -> tile<64x128xf32>
+    %e = exp2 %u : tile<64x128xf32>
+    continue %acc : tile<128x64xf32>";
+    let stored =
+        "    %s = store_view_tko weak %m, %v[%i] token = %t : tile<128x64xf32>, v, tile<i32> -> token
+    continue %acc : tile<128x64xf32>";
+    for (body, why) in [
+        (reduce, "a reduction goes along the rows"),
+        (second, "a product multiplies by rows of another"),
+        (turned, "rows of one product are columns of another"),
+        (mixed, "rows are spread over other axes"),
+        (stored, "what works on rows cannot be divided"),
+    ] {
+        let found = in_parts(&["acc"], body).expect_err(why);
+        assert!(found.ends_with(&format!("not in 2 parts: {why}")), "{found}");
+    }
+    let few =
+        sound(carrying(&["acc"], &format!("    %s = addf %acc, %x : {TILE}\n    continue %s : {TILE}"), 90));
+    assert_eq!(few.ops.len(), 1);
+}
