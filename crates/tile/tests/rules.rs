@@ -35,7 +35,7 @@ fn read(body: &str) -> Program {
 /// Runs something on a placement attempt at one II with nothing placed.
 fn at<R>(body: &str, ii: u32, run: impl FnOnce(&mut State<'_>) -> R) -> R {
     let program = read(body);
-    let built = problem::build(&program, &BTreeMap::new(), 1);
+    let built = problem::build(&program, &[], &BTreeMap::new(), 1);
     let groups = Groups::of(&program);
     let distances = Distances::new(&built.problem, ii).expect("no positive circuit");
     let table = Table::new(&built.problem, ii).expect("a table");

@@ -104,7 +104,7 @@ fn row(whole: &Program, divided: impl FnMut(u32) -> Option<Program>) -> (String,
     let (least, optimal) = if a.is_optimal() {
         ("bound".to_owned(), true)
     } else {
-        let problem = build(program, &a.caps, 1).problem;
+        let problem = build(program, &generated.plans, &a.caps, 1).problem;
         let ask = exact::Options { total: EXACT, per_ii: EXACT, below: Some(a.ii) };
         match exact::least_ii(&problem, &ask) {
             Ok(found) if found.schedule.is_none() && found.proven_below >= u64::from(a.ii) => {

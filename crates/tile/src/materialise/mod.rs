@@ -16,7 +16,7 @@ pub mod post;
 pub mod regions;
 pub mod steps;
 
-use crate::agents::{self, Plan};
+use crate::agents::Plan;
 use crate::contract::{self, ContractError};
 use crate::generate::Generated;
 use crate::options::Options;
@@ -52,13 +52,13 @@ pub fn materialise(
     options: &Options,
 ) -> Result<Scheduled, MaterialiseError> {
     let analysis = &generated.analysis;
-    let plans: Vec<Plan> = agents::plan(program, options.strategy);
+    let plans: &[Plan] = &generated.plans;
     let mutexes = solve::mutexes(program, analysis);
     let skeletons = solve::pipes(program, analysis);
-    let mut scheduled = emit::emit(program, analysis, &generated.layout, &plans, &mutexes, &skeletons)?;
+    let mut scheduled = emit::emit(program, analysis, &generated.layout, plans, &mutexes, &skeletons)?;
     scheduled.strategy = if plans.len() > 1 { options.strategy } else { emit::single(analysis, options) };
-    let links = steps::Links::new(program, &scheduled, &plans);
-    for plan in &plans {
+    let links = steps::Links::new(program, &scheduled, plans);
+    for plan in plans {
         let agent = regions::rebuild(program, analysis, plan, &links);
         scheduled.agents.push(agent);
     }
