@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use sassafras_tileir::program::{self, Op, Program, Storage, Value};
 use sassafras_tileir::scheduled::{
     self, Action, AgentData, At, Backing, Base, BufferData, Flavour, Input, Member, Mutex, MutexData, Pipe,
-    PipeData, Reader, Scheduled, Step, Strategy as Split,
+    PipeData, Place, Reader, Scheduled, Step, Strategy as Split,
 };
 use sassafras_verify::tile::mutate::{Kind, mutate};
 use sassafras_verify::tile::{Effort, Limits, check, explore, prove, replay};
@@ -128,6 +128,11 @@ fn garbage(p: &Program, dice: &mut Dice<'_>) -> Scheduled {
         strategy: Split::None,
         trivial: false,
         short_below: u64::from(dice.number()),
+        places: dice.list(p.ops.len() as u32 + 1, |d| Place {
+            stage: d.number(),
+            row: d.number(),
+            order: d.number(),
+        }),
         pipes: pipes.into_iter().collect(),
         mutexes: mutexes.into_iter().collect(),
         buffers: buffers.into_iter().collect(),

@@ -10,7 +10,7 @@ use cranelift_entity::{EntityRef, PrimaryMap};
 use sassafras_machine::tile::threshold;
 use sassafras_tileir::program::{Execution, Mutex, Op, Program};
 use sassafras_tileir::scheduled::{
-    Backing, BufferData, Flavour, Input, Member, MutexData, Pipe, PipeData, Scheduled, Strategy,
+    Backing, BufferData, Flavour, Input, Member, MutexData, Pipe, PipeData, Place, Scheduled, Strategy,
 };
 
 /// What a loop that one agent runs is called.
@@ -51,6 +51,11 @@ pub fn emit(
         strategy: Strategy::None,
         trivial: analysis.trivial,
         short_below: 0,
+        places: analysis
+            .places
+            .iter()
+            .map(|p| Place { stage: p.stage, row: p.row, order: p.order })
+            .collect(),
         pipes: PrimaryMap::new(),
         mutexes: PrimaryMap::new(),
         buffers: PrimaryMap::new(),

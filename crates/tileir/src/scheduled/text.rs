@@ -3,6 +3,8 @@
 //! ```text
 //! scheduled matmul {
 //!   ii 256 stages 3 strategy warp-specialize short below 2
+//!   place load_a stage 0 row 0 order 0
+//!   place mma stage 2 row 34 order 1
 //!   buffer buffer0 shared 16384 f16 * 3 at 0 (Pipe_0 a shift 0)
 //!   pipe Pipe_0 tile (load_a) -> (a) -> (mma operand 0) depth 3 initial 0 mbarrier stage 0 order 0
 //!   agent loads warps 1 lead 0 {
@@ -14,11 +16,11 @@
 //! }
 //! ```
 //!
-//! Inputs are operands of an operation, or orders of the program by their position there.
+//! Places are there for all operations in their order, or for none. Inputs are operands of an operation, or orders of the program by their position there.
 
 use super::{
     Action, AgentData, At, Backing, Base, BufferData, Flavour, Input, Member, Mutex, MutexData, Pipe,
-    PipeData, Reader, Scheduled, Step, Strategy, TileLoop,
+    PipeData, Place, Reader, Scheduled, Step, Strategy, TileLoop,
 };
 use crate::lex::{TextError, Words};
 use crate::program::{Op, Persistent, Program, Storage, Value};
@@ -70,6 +72,10 @@ impl Printer<'_> {
                 "  tiles {:?} count {} step {} index {} problem {problem:?} tile {tile:?} cluster {cluster:?}",
                 t.tiles, t.count, t.step, t.index_bits
             )?;
+        }
+        for (place, op) in s.places.iter().zip(self.p.ops.keys()) {
+            let (stage, row, order) = (place.stage, place.row, place.order);
+            writeln!(out, "  place {} stage {stage} row {row} order {order}", self.op(op))?;
         }
         for (buffer, b) in s.buffers.iter() {
             let members: Vec<String> = b
@@ -201,6 +207,7 @@ impl<'w, 'a> Parser<'w, 'a> {
             strategy,
             trivial: self.words.eat("trivial"),
             short_below,
+            places: Vec::new(),
             pipes: PrimaryMap::new(),
             mutexes: PrimaryMap::new(),
             buffers: PrimaryMap::new(),
@@ -210,6 +217,15 @@ impl<'w, 'a> Parser<'w, 'a> {
         while !self.words.eat("}") {
             match self.words.name("a line of the loop or `}`")? {
                 "tiles" => s.tile_loop = Some(self.tile_loop()?),
+                "place" => {
+                    let op = self.op()?;
+                    if op.index() != s.places.len() {
+                        return self.words.error_back("places come in the order of operations, each once");
+                    }
+                    let stage = self.after("stage")?;
+                    let row = self.after("row")?;
+                    s.places.push(Place { stage, row, order: self.after("order")? });
+                }
                 "buffer" => {
                     self.numbered("buffer", s.buffers.len())?;
                     let buffer = self.buffer()?;
@@ -231,12 +247,15 @@ impl<'w, 'a> Parser<'w, 'a> {
                 }
                 word => {
                     return self.words.error_back(format!(
-                        "`{word}` begins no line; those are tiles, buffer, pipe, mutex and agent"
+                        "`{word}` begins no line; those are tiles, place, buffer, pipe, mutex and agent"
                     ));
                 }
             }
         }
         self.references(&s)?;
+        if !s.places.is_empty() && s.places.len() != self.program.ops.len() {
+            return self.words.error_back("some operations have places and some have not");
+        }
         Ok(s)
     }
 

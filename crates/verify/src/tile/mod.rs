@@ -3,7 +3,8 @@
 //! Goal: whoever made a [`Scheduled`], however, agents that perform it neither race nor wait forever. Nothing here knows
 //! how schedules are made; what a schedule means is said by [`sassafras_tileir::scheduled`] and by nothing else.
 //!
-//! 1. [`check`] reads the schedule: who runs what, for which iterations, what pipes carry, where values live.
+//! 1. [`check`] reads the schedule: who runs what, for which iterations, what pipes carry, where values live; and, where the
+//!    schedule says when operations start, whether iterations can follow each other as fast as it claims.
 //! 2. [`replay`] performs it once, with operations that take as long as they like ([`Delay`]), and looks at every start: is
 //!    what the operation reads in its slot and complete, is what it overwrites no longer wanted, are orders and mutexes
 //!    kept?
@@ -48,6 +49,7 @@ mod random;
 mod replay;
 mod structure;
 mod tiles;
+mod timing;
 mod violation;
 
 pub use explore::{Explored, explore};

@@ -67,6 +67,10 @@ pub(super) fn violations(program: &Program, scheduled: &Scheduled, limits: &Limi
     if let Err(why) = super::tiles::check(program.persistent.as_ref(), scheduled.tile_loop.as_ref()) {
         c.found.push(Violation::TileLoop { why });
     }
+    // Times mean something only of what is right otherwise.
+    if c.found.is_empty() {
+        c.found = super::timing::violations(c.n, &c.owners);
+    }
     c.found
 }
 
@@ -147,6 +151,7 @@ impl<'a> Structure<'a> {
         let slots = s.buffers.values().map(|b| u64::from(b.depth)).sum();
         all.push(("slots of all buffers:".into(), slots, MAX_SLOTS));
         all.push(("short below".into(), s.short_below, MAX_NUMBER));
+        all.push(("stages:".into(), s.stages.into(), MAX_SLOTS));
         for a in s.agents.values() {
             all.push((format!("agent `{}`: a lead of", a.name), a.lead.into(), MAX_NUMBER));
         }

@@ -76,6 +76,45 @@ fn quoted(items: &[String]) -> String {
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Violation {
+    // When operations start.
+    /// Some operations have places, some have not.
+    #[error("there are places for {places} of {operations} operations")]
+    Places {
+        /// How many places.
+        places: usize,
+        /// How many operations.
+        operations: usize,
+    },
+    /// A place that cannot be.
+    #[error("places: {what}")]
+    Misplaced {
+        /// What is wrong.
+        what: String,
+    },
+    /// More is held in a row than there is.
+    #[error("{what} is held by {units} units in row {row}, {capacity} are there: this II is not possible")]
+    Overbooked {
+        /// What is held.
+        what: String,
+        /// In which row.
+        row: i64,
+        /// How many units.
+        units: u64,
+        /// How many there are.
+        capacity: u64,
+    },
+    /// An operation starts before something that it needs is done.
+    #[error("`{op}` starts {by} cycles before `{needs}` is done with {why}: this II is not possible")]
+    Early {
+        /// The operation.
+        op: String,
+        /// By how many cycles.
+        by: u64,
+        /// What it needs.
+        needs: String,
+        /// What for.
+        why: String,
+    },
     // What a schedule says, without running it.
     /// The program itself makes no sense.
     #[error("the program makes no sense: {why}")]
