@@ -60,7 +60,7 @@ impl Default for Options {
             permute_budget: threshold("permute_budget"),
             retry_budget: threshold("retry_budget"),
             unlimited: false,
-            clusters: 132,
+            clusters: threshold("clusters").into(),
             depths: BTreeMap::new(),
             rescue: true,
         }

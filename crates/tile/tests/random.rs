@@ -12,7 +12,7 @@ fn prove_one(program: &Program, strategy: Strategy) -> Option<u32> {
     let generated = match generate(program, &options) {
         Ok(generated) => generated,
         // Some draws need more storage than there is even one iteration at a time.
-        Err(GenerateError::Buffers { .. } | GenerateError::Problem(_)) => return None,
+        Err(GenerateError::Buffers { .. }) => return None,
         Err(error) => panic!("{error}\n{}", print(program)),
     };
     let scheduled = match materialise(program, &generated, &options) {
