@@ -8,10 +8,10 @@ use sassafras_tile::contract::ContractError;
 use sassafras_tile::explain::explain;
 use sassafras_tile::generate::arms::{Arm, cost_based, fuse, permute, retry};
 use sassafras_tile::generate::cost::Cost;
-use sassafras_tile::generate::evaluate::{bank_units, banks_allow, cost, pipe_allows};
+use sassafras_tile::generate::evaluate::{bank_units, banks_allow, cost, held_units, pipe_allows};
 use sassafras_tile::generate::groups::Groups;
 use sassafras_tile::generate::state::{Marks, State};
-use sassafras_tile::generate::{driver, problem};
+use sassafras_tile::generate::{driver, problem, serial};
 use sassafras_tile::random;
 use sassafras_tile::{
     GenerateError, Generated, Generator, MaterialiseError, Options, Selection, generate, materialise,
@@ -84,6 +84,46 @@ fn stage_then_order_and_never_equal() {
         let sorted = analysis.sorted();
         assert!(sorted.windows(2).all(|w| compare(&analysis, w[0], w[1]) == Ordering::Less));
     }
+}
+
+/// Stages come first, whatever orders say.
+#[test]
+fn a_later_stage_is_later_whatever_its_order() {
+    let mut analysis = generated(&read(GEMM), &Options::default()).analysis;
+    let (load, mma) = (program::Op::new(0), program::Op::new(1));
+    for ((a, b), wanted) in [
+        (((0, 1), (1, 0)), Ordering::Less),
+        (((1, 0), (1, 1)), Ordering::Less),
+        (((2, 0), (1, 7)), Ordering::Greater),
+    ] {
+        (analysis.places[0].stage, analysis.places[0].order) = a;
+        (analysis.places[1].stage, analysis.places[1].order) = b;
+        assert_eq!(compare(&analysis, load, mma), wanted);
+        assert_eq!(compare(&analysis, mma, load), wanted.reverse());
+        assert_eq!(analysis.sorted()[0], if wanted.is_lt() { load } else { mma });
+    }
+}
+
+/// Ready operations in program order, whatever their latencies; a circle within an iteration has no order.
+#[test]
+fn the_serial_generator_takes_ready_operations_in_program_order() {
+    let body = "
+      op last = simt () -> () { async latency 1 }
+      op c = simt () -> () { async latency 9 }
+      op b = simt () -> () { async latency 1 }
+      op a = simt () -> () { async latency 5 }
+      op d = simt () -> () { async latency 1 }
+      order b -> a latency 0 distance 0
+      order a -> last latency 0 distance 0";
+    let mut problem = problem::build(&read(body), &[], &BTreeMap::new(), 1).problem;
+    let order: Vec<usize> = serial::order(&problem).iter().map(|o| o.index()).collect();
+    assert_eq!(order, [1, 2, 3, 0, 4]);
+    let program = read(body);
+    let schedule = serial::generate(&program, &problem, 1).expect("a schedule");
+    assert_eq!((schedule.ii, &schedule.times[..]), (9, &[6, 0, 0, 1, 0][..]));
+    problem.add_edge(op(0), op(2), 1, 0);
+    assert_eq!(serial::order(&problem).len(), 2, "only what is not around the circle");
+    assert_eq!(serial::generate(&program, &problem, 1), None);
 }
 
 #[test]
@@ -253,17 +293,61 @@ fn two_in_one_cycle_where_one_order_is_not_enough() {
     let body = PAIR.replace('G', GID);
     // With more orders than one the first arm finds the other one, and the second is not asked.
     assert_eq!(arms(&body, 2, &Options::default()), [Arm::Permute; 3]);
-    let options = Options { permute_budget: 1, ..Options::default() };
+    let options = Options { permute_budget: 1, candidates: 1, ..Options::default() };
     at(&body, 2, |state| {
         let (schedule, arms) = driver::place(state, &options).expect("a schedule");
         assert_eq!(arms, [Arm::Permute, Arm::Fuse, Arm::Fuse]);
         assert_eq!(schedule.times, [0, 1, 1]);
     });
+    let refused = |body: &str| {
+        at(body, 2, |state| {
+            assert!(state.place(op(0), 0));
+            assert!(!fuse::run(state, &[op(1), op(2)]), "{body}");
+            assert_eq!(state.times(), [Some(0), None, None], "a failed arm leaves nothing behind");
+        });
+    };
     // Without a second unit of what both want, no cycle takes two.
-    at(&body.replace("resource r 2", "resource r 1"), 2, |state| {
+    refused(&body.replace("resource r 2", "resource r 1"));
+    // Nor do two that have nothing in common (`u` is now two resources) share a cycle,
+    let apart = body
+        .replacen("hold u 0..1 hold r 0..1", "hold w 0..1", 1)
+        .replace("resource u 1", "resource u 1\nresource w 1");
+    refused(&apart);
+    // nor two of which one needs the other.
+    refused(&format!("{body}\norder a -> b latency 1 distance 1"));
+}
+
+/// Among orders that all seat everything the cheapest is taken: `b` before `a` would be the first, since it is higher.
+#[test]
+fn the_first_arm_takes_the_cheapest_order() {
+    let body = "
+      resource r 1
+      value vb : register 4 f32
+      op a = simt () -> () { async latency 1 hold r 0..1 }
+      op b = simt () -> (vb) { async latency 2 hold r 0..1 }
+      op c = simt (vb) -> () { async latency 1 }";
+    at(body, 4, |state| {
+        assert!(state.height(op(1)) > state.height(op(0)));
+        assert!(permute::run(state, &[op(0), op(1)], 1));
+        assert_eq!((state.time(op(0)), state.time(op(1))), (Some(1), Some(0)), "one order: the first");
+    });
+    at(body, 4, |state| {
+        assert!(permute::run(state, &[op(0), op(1)], 9));
+        assert_eq!((state.time(op(0)), state.time(op(1))), (Some(0), Some(1)), "no pair the other way round");
+    });
+    // Banks come before pairs: beside `p` the row has two units, so `a`, which is alone with `r`, comes later.
+    let banks = "
+      resource r 1
+      resource tp_smem_rd 4
+      op p = smem_read () -> () { async latency 1 hold tp_smem_rd 0..1 }
+      op a = smem_read () -> () { async latency 1 hold r 0..1 hold tp_smem_rd 0..1 }
+      op b = simt () -> () { async latency 1 hold r 0..1 }";
+    at(banks, 4, |state| {
         assert!(state.place(op(0), 0));
-        assert!(!fuse::run(state, &[op(1), op(2)]));
-        assert_eq!(state.times(), [Some(0), None, None], "a failed arm leaves nothing behind");
+        assert!(permute::run(state, &[op(1), op(2)], 9));
+        assert_eq!((state.time(op(1)), state.time(op(2))), (Some(1), Some(0)));
+        // One unit in its row, its own, counted once.
+        assert_eq!(held_units(state, 1), (1, 0));
     });
 }
 
@@ -279,8 +363,11 @@ const APART: &str = "
 #[test]
 fn what_is_in_the_way_moves() {
     let body = APART.replace('D', "");
+    // Among candidates the first arm takes `y` before `x`; alone it finds no room, and `x` has to go.
+    assert_eq!(arms(&body, 4, &Options::default()), [Arm::Permute; 4]);
+    let alone = Options { candidates: 1, ..Options::default() };
     at(&body, 4, |state| {
-        let (schedule, arms) = driver::place(state, &Options::default()).expect("a schedule");
+        let (schedule, arms) = driver::place(state, &alone).expect("a schedule");
         assert_eq!(schedule.times, [0, 2, 3, 0], "x has moved from 0 to 3");
         assert_eq!(arms, [Arm::Permute, Arm::Permute, Arm::Permute, Arm::Retry]);
     });
@@ -290,21 +377,32 @@ fn what_is_in_the_way_moves() {
         let before = (state.table.snapshot(), state.times().to_vec());
         let mut marks = Marks::new(4);
         assert!(!retry::run(state, &[op(3)], 0, &mut marks));
-        assert!(marks.dead(op(3)), "who was not seated is marked");
+        assert!(!marks.dead(op(3)), "the fourth arm has yet to look");
         assert_eq!((state.table.snapshot(), state.times()), (before.0, &before.1[..]));
-        // Marked ones are skipped by the two arms that look, until the marks are forgotten.
-        assert!(!retry::run(state, &[op(3)], 8, &mut marks));
         assert!(!cost_based::run(state, &[op(3)], &mut marks));
+        assert!(marks.dead(op(3)), "no cycle is left for it");
+        // Nothing is moved for marked ones, until the marks are forgotten.
+        assert!(!retry::run(state, &[op(3)], 8, &mut marks));
         assert!(retry::run(state, &[op(3)], 8, &mut Marks::new(4)));
+        state.remove(op(3));
+        // Where there is room by now they are seated as they are, and live.
+        state.remove(op(2));
+        assert!(retry::run(state, &[op(3)], 0, &mut marks) && !marks.dead(op(3)));
     });
 }
 
 #[test]
 fn marks_are_forgotten_before_ii_grows() {
     // An operation of depth 1 is dead from the start; afresh it is moved like any other.
+    let alone = Options { candidates: 1, ..Options::default() };
     let body = APART.replace('D', &format!("{DEPTH} = 1"));
-    let found = arms(&body, 4, &Options::default());
+    let found = arms(&body, 4, &alone);
     assert_eq!(found, [Arm::Permute, Arm::Permute, Arm::Permute, Arm::FreshRetry]);
+    // The same where only the fourth arm can do it.
+    let body = TIED.replace("hold t 0..1 G = 1", &format!("hold t 0..1 G = 1 {DEPTH} = 1")).replace('G', GID);
+    let options = Options { permute_budget: 1, retry_budget: 1, candidates: 1, ..Options::default() };
+    let found = arms(&body, 8, &options);
+    assert_eq!((found[1], found[2]), (Arm::FreshCostBased, Arm::FreshCostBased));
 }
 
 /// `b` is four cycles after `a`, neither more nor less, and has one row: the others are held by `x`, which cannot move,
@@ -326,12 +424,11 @@ const TIED: &str = "
 #[test]
 fn every_cycle_by_cost_where_nothing_can_move() {
     let body = TIED.replace('G', GID);
-    let options = Options { permute_budget: 1, retry_budget: 1, ..Options::default() };
+    let options = Options { permute_budget: 1, retry_budget: 1, candidates: 1, ..Options::default() };
     at(&body, 8, |state| {
         let (schedule, arms) = driver::place(state, &options).expect("a schedule");
         assert_eq!(schedule.times[..4], [0, 1, 5, 6]);
-        assert!(matches!(arms[1], Arm::CostBased | Arm::FreshCostBased), "{arms:?}");
-        assert_eq!(arms[1], arms[2]);
+        assert_eq!((arms[1], arms[2]), (Arm::CostBased, Arm::CostBased), "in the first pass");
         assert_eq!((arms[0], arms[3]), (Arm::Permute, Arm::Permute));
     });
     at(&body, 8, |state| {
@@ -339,7 +436,7 @@ fn every_cycle_by_cost_where_nothing_can_move() {
         let group = [op(1), op(2)];
         let mut marks = Marks::new(5);
         // The cheap arms one by one.
-        assert!(!permute::run(state, &group, 1, &mut Marks::new(5)));
+        assert!(!permute::run(state, &group, 1));
         assert!(!fuse::run(state, &group));
         assert!(!retry::run(state, &group, 1, &mut Marks::new(5)));
         assert!(cost_based::run(state, &group, &mut marks));
@@ -348,21 +445,53 @@ fn every_cycle_by_cost_where_nothing_can_move() {
 }
 
 #[test]
-fn members_wait_for_their_leader() {
+fn what_is_not_ready_is_held_over() {
+    let body = "
+      value va : register 4 f32
+      op a = simt () -> (va) { async latency 3 }
+      op b = simt (va) -> () { async latency 1 }
+      op c = simt () -> () { async latency 1 }
+      order c -> b latency 0 distance 1";
+    at(body, 4, |state| {
+        // What it needs is neither seated nor a candidate; what it needs of another iteration does not count.
+        assert!(state.pending(op(1), &[op(1), op(2)]) && !state.pending(op(1), &[op(0), op(1)]));
+        assert!(!state.pending(op(0), &[op(0)]) && !state.pending(op(2), &[op(2)]));
+        assert!(state.place(op(0), 0) && !state.pending(op(1), &[op(1)]));
+    });
+    // Without attributes, whatever is ready is a candidate: `w` is seated last of three, behind `x` and `y`, which it would
+    // have been in the way of.
+    at(&APART.replace('D', ""), 4, |state| {
+        let (schedule, _) = driver::place(state, &Options::default()).expect("a schedule");
+        assert_eq!(schedule.times[1..], [3, 0, 1]);
+    });
+}
+
+#[test]
+fn members_have_the_stage_of_whoever_is_first() {
     let body = format!(
-        "op a = simt () -> () {{ sync latency 1 {GID} = 1 }}
-         op b = simt () -> () {{ sync latency 1 {GID} = 2 {LEADER} = 1 }}"
+        "op a = simt () -> () {{ async latency 1 {GID} = 1 }}
+         op b = simt () -> () {{ async latency 1 {GID} = 2 {LEADER} = 1 }}"
     );
     at(&body, 4, |state| {
-        let mut marks = Marks::new(2);
-        assert!(state.pending(op(1), &[op(1)]) && !state.pending(op(0), &[op(0)]));
-        assert!(!state.pending(op(1), &[op(0), op(1)]));
-        assert!(!permute::run(state, &[op(1)], 9, &mut marks) && !fuse::run(state, &[op(1)]));
-        assert!(!retry::run(state, &[op(1)], 9, &mut marks) && !cost_based::run(state, &[op(1)], &mut marks));
         assert!(state.place(op(0), 9));
-        // Stage 2, as the leader.
         assert_eq!(state.window(op(1)), 8..=11);
-        assert!(permute::run(state, &[op(1)], 9, &mut marks));
+        assert!(permute::run(state, &[op(1)], 9));
+    });
+    // Seated first, at its earliest, `a` is a stage before what `b` can do; the other order is tried.
+    let body = format!(
+        "resource r 1
+         value v : register 4 f32
+         op a = simt () -> () {{ async latency 1 hold r 0..1 {GID} = 1 }}
+         op p = simt () -> (v) {{ async latency 6 }}
+         op b = simt (v) -> () {{ async latency 1 {GID} = 1 }}
+         op z = simt () -> () {{ async latency 20 }}
+         order a -> z latency 20 distance 0"
+    );
+    at(&body, 4, |state| {
+        assert!(state.place(op(1), 0) && state.height(op(0)) > state.height(op(2)));
+        assert!(!permute::run(state, &[op(0), op(2)], 1), "the leader first, in its first stage");
+        assert!(permute::run(state, &[op(0), op(2)], 9));
+        assert_eq!((state.time(op(0)), state.time(op(2))), (Some(4), Some(6)));
     });
 }
 
@@ -923,8 +1052,8 @@ fn nothing_untrue_is_said_of_smaller_ii() {
     assert_eq!((found.mii.most(), found.mii.dependence, found.mii.recurrence), (254, 254, 128));
     assert!(found.is_optimal());
     // Fewer stages than there would have to be.
-    let program = read(&chain(9, "sync"));
-    let options = Options { unspecialized_stages: 1, ..Options::default() };
+    let program = read(&chain(9, "async"));
+    let options = Options { strategy: Strategy::Unspecialize, unspecialized_stages: 1, ..Options::default() };
     let found = generated(&program, &options);
     let why = one_less(&program, &found);
     assert!(found.analysis.known().starts_with("with at most 1 stages, "), "{}", found.analysis.known());
@@ -966,4 +1095,109 @@ fn whoever_made_a_schedule_is_named() {
         assert_eq!(reached, a.generator == Generator::Arms, "seed {seed}: {:?}", a.generator);
     }
     assert!(by["arms"] > 200, "{by:?}");
+}
+
+/// Before slots are limited for registers, operations are moved towards who needs their results.
+#[test]
+fn registers_above_the_budget_are_saved_before_slots_are_limited() {
+    // `load` is ready 95 cycles before `use` is: too little to wait for a turn of 100, too long for one slot.
+    let body = "
+      resource tma 1
+      value a : register 4096 f32
+      value c : shared 1024 f16
+      op slow = tma_load () -> (c) { async latency 105 hold tma 0..100 }
+      op load = simt_load () -> (a) { async latency 10 }
+      op use = simt (a, c) -> () { sync latency 5 hold alu 0..5 }";
+    let with = |budget: &str| {
+        generated(&read(&format!("arch sm_90\n{budget}\nresource alu 1\n{body}")), &Options::default())
+    };
+    let bytes = |g: &Generated| g.layout.used[&program::Storage::Register];
+    let free = with("");
+    assert_eq!((free.analysis.ii, bytes(&free)), (100, 2 * 4096));
+    let tight = with("budget register 4096");
+    assert_eq!((tight.analysis.ii, bytes(&tight)), (100, 4096));
+    assert!(tight.analysis.caps.is_empty() && tight.analysis.constraint_iterations == 0);
+}
+
+/// Slots are taken where that costs no II, not where most bytes are.
+#[test]
+fn slots_are_given_up_by_what_they_cost() {
+    // `deep` needs its slots for the II of 50; of `idle`, which is smaller, one is as good as two.
+    let body = "
+      arch sm_80
+      resource tma 1
+      resource alu 1
+      value deep : shared 4096 f16
+      value idle : shared 3072 f16
+      op load = tma_load () -> (deep) { async latency 300 hold tma 0..25 }
+      op other = tma_load () -> (idle) { async latency 10 hold tma 0..25 }
+      op early = simt (idle) -> () { sync latency 5 hold alu 0..5 }
+      op late = simt (idle, deep) -> () { sync latency 5 hold alu 0..5 }
+      order early -> late latency 60 distance 0";
+    let free = generated(&read(body), &Options::default());
+    let slots = |g: &Generated, name: &str| {
+        let v = read(body).values.iter().find(|v| v.1.name == name).map(|v| v.0);
+        g.layout.plots.iter().find(|p| Some(p.members[0].1) == v).map(|p| p.depth)
+    };
+    assert_eq!(free.analysis.ii, 50);
+    let (deep, idle) = (slots(&free, "deep").expect("one"), slots(&free, "idle").expect("one"));
+    assert!(deep >= 7 && idle >= 2, "{deep} {idle}");
+    let used = free.layout.used[&program::Storage::Shared];
+    let tight = generated(&read(&format!("budget shared {}\n{body}", used - 1)), &Options::default());
+    assert_eq!(tight.analysis.ii, 50, "{:?}", tight.analysis.caps);
+    assert_eq!((slots(&tight, "deep"), slots(&tight, "idle")), (Some(deep), Some(idle - 1)));
+}
+
+/// The arms' least II is looked for in the whole bracket, in `generate` too: halving alone would leave gaps.
+#[test]
+fn every_ii_of_the_bracket_is_tried() {
+    let mut wide = 0;
+    for seed in 0..400 {
+        let program = random::program(16, seed);
+        let options = Options { unlimited: true, rescue: false, ..Options::default() };
+        let Ok(found) = generate(&program, &options) else { continue };
+        let a = found.analysis;
+        let tried = |ii: u32| a.probes.iter().any(|p| p.0 == ii);
+        let Some(&(first, _)) = a.probes.first() else { continue };
+        // Galloping: the distance from the first doubles until one works.
+        let mut failed = first;
+        let mut step = 1;
+        while a.probes.contains(&(first + step, false)) {
+            failed = first + step;
+            step *= 2;
+        }
+        if a.generator == Generator::Arms && a.ii > failed + 1 {
+            wide += u32::from(a.ii > failed + 2);
+            assert!((failed..=a.ii).all(tried), "seed {seed}: {:?}", a.probes);
+            assert!(matches!(a.evidence, Evidence::Exhaustive | Evidence::From(_)), "seed {seed}");
+        }
+    }
+    assert!(wide > 0, "some bracket has more than its ends");
+}
+
+/// Where no generator overlaps anything in the stages there may be, the schedule is serial and says so.
+#[test]
+fn the_flag_is_set_where_generators_failed() {
+    let weak = Options {
+        strategy: Strategy::Unspecialize,
+        unspecialized_stages: 1,
+        unlimited: true,
+        rescue: false,
+        candidates: 1,
+        permute_budget: 1,
+        retry_budget: 0,
+        ..Options::default()
+    };
+    let mut failed = 0;
+    for seed in 0..2000 {
+        let Ok(found) = generate(&random::program(9, seed), &weak) else { continue };
+        let a = found.analysis;
+        assert_eq!(a.trivial, a.generator == Generator::Serial, "seed {seed}");
+        if a.trivial {
+            failed += 1;
+            assert_eq!(a.serial_because, Some("no generator found a schedule that overlaps"));
+            assert!(a.stages == 1 && !a.probes.is_empty() && a.probes.iter().all(|p| !p.1), "seed {seed}");
+        }
+    }
+    assert!(failed > 0);
 }

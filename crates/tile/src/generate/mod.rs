@@ -165,7 +165,15 @@ pub fn generate(program: &Program, options: &Options) -> Result<Generated, Gener
         };
         analysis.constraint_iterations = iterations;
         analysis.crowded = last;
-        let over = match layout(&task, &analysis) {
+        let fits = match layout(&task, &analysis) {
+            Err(over) if over.storage == Storage::Register => {
+                let (other, fits) = fewer_registers(&task, analysis, over)?;
+                analysis = other;
+                fits
+            }
+            fits => fits,
+        };
+        let over = match fits {
             Ok(layout) => break Some(Generated { analysis, layout, plans: plans.clone() }),
             Err(over) => over,
         };
@@ -209,6 +217,39 @@ pub fn generate(program: &Program, options: &Options) -> Result<Generated, Gener
     serial.crowded = last;
     let layout = layout(&task, &serial).map_err(GenerateError::from)?;
     Ok(Generated { analysis: serial, layout, plans })
+}
+
+/// A schedule whose registers do not fit, or the same with every operation as late as what needs it allows: whichever costs
+/// less of registers above the budget, by the documented measure, then of bytes. Rows change, so that is no worse for anything
+/// else only where it is needed.
+fn fewer_registers(
+    task: &Task<'_>,
+    analysis: Analysis,
+    over: Over,
+) -> Result<(Analysis, Result<Layout, Over>), GenerateError> {
+    // What is prescribed stays where it is, and so does what does not overlap. Steps of time are too coarse to gain by.
+    if task.pinned() || analysis.generator == Generator::Serial || analysis.quantum > 1 {
+        return Ok((analysis, Err(over)));
+    }
+    let built = task.build(&analysis.caps, 1);
+    let schedule = shortened(task, &built, analysis.schedule(), analysis.stage_limit, true);
+    verify(&built.problem, &schedule).map_err(GenerateError::Refused)?;
+    let late = publish(task, &built, &schedule, &analysis.caps);
+    let late = Analysis { places: late.places, stages: late.stages, cost: late.cost, ..analysis.clone() };
+    let threads = task.plans.iter().map(|p| p.warps).max().unwrap_or(1).max(1) * 32;
+    let excess = |over: &Over| match over.storage {
+        Storage::Register => {
+            let registers = (over.need - over.have).div_ceil(4 * u64::from(threads));
+            (cost::register_excess(registers), over.need)
+        }
+        // Registers come first: where others are reported, they fit.
+        Storage::Shared | Storage::Tensor => (0, 0),
+    };
+    Ok(match layout(task, &late) {
+        Ok(layout) => (late, Ok(layout)),
+        Err(less) if excess(&less) < excess(&over) => (late, Err(less)),
+        Err(_) => (analysis, Err(over)),
+    })
 }
 
 /// What is asked of the generators, whatever the limits on slots.
@@ -429,7 +470,7 @@ fn publish(task: &Task<'_>, built: &Built, schedule: &Schedule, caps: &Caps) -> 
         evidence: Evidence::Monotone,
         proven: false,
         probes: Vec::new(),
-        cost: cost::of_schedule(&built.problem, schedule, cost::Feasibility::Slots, None),
+        cost: cost::of_schedule(&built.problem, schedule, cost::Feasibility::Slots),
         caps: caps.clone(),
         asked: task.asked.clone(),
         stage_limit: None,
