@@ -67,22 +67,29 @@ fn fill(
 }
 
 fn seat(state: &mut State<'_>, set: &[Op], options: &Options, marks: &mut Marks) -> Option<Arm> {
-    if permute::run(state, set, options.permute_budget) {
+    // Neither another order nor another choice of cycles helps a candidate that has none: only moving others does.
+    let full = set.iter().any(|&op| state.seat(op).is_none());
+    if !full && permute::run(state, set, options.permute_budget) {
         return Some(Arm::Permute);
     }
-    if fuse::run(state, set) {
+    if !full && fuse::run(state, set) {
         return Some(Arm::Fuse);
     }
+    let marked = set.iter().any(|&op| marks.dead(op));
     if retry::run(state, set, options.retry_budget, marks) {
         return Some(Arm::Retry);
     }
-    if cost_based::run(state, set, marks) {
+    if !full && cost_based::run(state, set, marks) {
         return Some(Arm::CostBased);
+    }
+    // Without marks both would do the same again.
+    if !marked {
+        return None;
     }
     let mut fresh = Marks::new(state.problem.ops().len());
     if retry::run(state, set, options.retry_budget, &mut fresh) {
         return Some(Arm::FreshRetry);
     }
     let mut fresh = Marks::new(state.problem.ops().len());
-    cost_based::run(state, set, &mut fresh).then_some(Arm::FreshCostBased)
+    (!full && cost_based::run(state, set, &mut fresh)).then_some(Arm::FreshCostBased)
 }

@@ -39,7 +39,7 @@ use problem::Built;
 use sassafras_machine::tile::{SlotKind, slot, threshold};
 use sassafras_modulo::{
     ClosureError, Confirm, Distances, Evidence, Gallop, IterativeError, Problem, ProblemError, Schedule,
-    Table, TableError, Violation, bounds, branch, first_feasible, iterative, verify,
+    Search, Table, TableError, Violation, bounds, branch, first_feasible, iterative, verify,
 };
 use sassafras_tileir::program::{Execution, Program, ProgramError, Storage};
 use sassafras_tileir::scheduled::Strategy;
@@ -523,38 +523,51 @@ fn schedule_within(task: &Task<'_>, caps: &Caps, stages: Option<u32>) -> Result<
     let least = u32::try_from(bounds(asked).mii().max(1)).map_err(|_| GenerateError::None)?;
     let serial = serial::generate(program, problem, built.quantum).ok_or(GenerateError::None)?;
     let most = serial.ii.max(least);
+    let pinned = task.pinned();
+    let rescue = options.rescue && !pinned;
+    let first = attempt(task, problem, least, stages)?;
+    // The bound is what is reached nearly always, if not by the arms: a search for what they can do would be in vain.
+    let at_bound = match first {
+        None if rescue => by_iteration(asked, least)?,
+        _ => None,
+    };
     let mut failure = None;
-    let search = first_feasible(least..=most, Gallop::Step, Confirm::Bracket, |ii| {
-        if failure.is_some() {
-            return None;
+    let search = match &at_bound {
+        Some(_) => {
+            Search { found: None, evidence: Evidence::Exhaustive, gap: false, probes: vec![(least, false)] }
         }
-        attempt(task, problem, ii, stages).unwrap_or_else(|error| {
-            failure = Some(error);
-            None
-        })
-    });
+        None => {
+            let mut first = Some(first);
+            first_feasible(least..=most, Gallop::Step, Confirm::Bracket, |ii| {
+                if failure.is_some() {
+                    return None;
+                }
+                match first.take() {
+                    Some(found) => found,
+                    None => attempt(task, problem, ii, stages).unwrap_or_else(|error| {
+                        failure = Some(error);
+                        None
+                    }),
+                }
+            })
+        }
+    };
     if let Some(error) = failure {
         return Err(error);
     }
-    let pinned = task.pinned();
     let arms_ii = search.found.as_ref().map(|f| f.0);
     let mut evidence = search.evidence;
     let mut by = Generator::Arms;
     let mut found: Option<(Schedule, Vec<Arm>)> = search.found.map(|f| f.1);
     let mut proven = false;
-    if options.rescue && !pinned && arms_ii.is_none_or(|ii| ii > least) {
+    if rescue && arms_ii.is_none_or(|ii| ii > least) {
         let below = arms_ii.map_or(most, |ii| ii - 1);
-        let ask = iterative::Options { max_ii: Some(below), ..iterative::Options::default() };
-        match iterative::schedule(asked, &ask) {
-            Ok(other) => {
-                evidence = other.evidence;
-                proven = other.is_optimal();
-                by = Generator::Iterative;
-                found = Some((from_first(other.schedule, program.ops.len()), Vec::new()));
-            }
-            Err(IterativeError::NotFound { .. } | IterativeError::Bound { .. }) => {}
-            Err(IterativeError::Refused(violation)) => return Err(GenerateError::Refused(violation)),
-            Err(_) => {}
+        let other = if at_bound.is_some() { at_bound } else { by_iteration(asked, below)? };
+        if let Some(other) = other {
+            evidence = other.evidence;
+            proven = other.is_optimal();
+            by = Generator::Iterative;
+            found = Some((from_first(other.schedule, program.ops.len()), Vec::new()));
         }
         if let Some(ii) = found.as_ref().map(|f| f.0.ii).filter(|_| !proven) {
             let exact = decide_below(asked, least, ii)?;
@@ -593,6 +606,17 @@ fn schedule_within(task: &Task<'_>, caps: &Caps, stages: Option<u32>) -> Result<
     // What is proven of rows is not proven of cycles where a row is several.
     analysis.proven = proven && built.quantum == 1;
     Ok(analysis)
+}
+
+/// What the iterative scheduler finds up to an II.
+fn by_iteration(problem: &Problem, max_ii: u32) -> Result<Option<iterative::Found>, GenerateError> {
+    let ask = iterative::Options { max_ii: Some(max_ii), ..iterative::Options::default() };
+    match iterative::schedule(problem, &ask) {
+        Ok(found) => Ok(Some(found)),
+        Err(IterativeError::Refused(violation)) => Err(GenerateError::Refused(violation)),
+        // Whatever is too large for it is not for the arms.
+        Err(_) => Ok(None),
+    }
 }
 
 /// The schedule with shorter lifetimes, or itself where that would take more stages than there may be: what waits only for

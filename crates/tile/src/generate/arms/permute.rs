@@ -47,20 +47,22 @@ struct Search {
 }
 
 impl Search {
-    /// Orders from position `at` on, by exchanging; one leaf uses up one of `left`.
+    /// Orders from position `at` on, by exchanging; one that ends, or is no better than the best, uses up one of `left`.
     fn descend(&mut self, state: &mut State<'_>, order: &mut [Op], at: usize) {
+        let banks = self.seats.iter().map(|&(_, time)| {
+            let (inside, carried) = evaluate::held_units(state, time);
+            inside + carried
+        });
+        // Neither falls by what comes after.
+        let cost = Cost { resources: 0, pipe: 0, banks: banks.max().unwrap_or(0), order: self.order };
+        if self.best.as_ref().is_some_and(|b| b.0 <= cost) {
+            self.left -= 1;
+            return;
+        }
         if at == order.len() {
             self.left -= 1;
-            let banks = self.seats.iter().map(|&(_, time)| {
-                let (inside, carried) = evaluate::held_units(state, time);
-                inside + carried
-            });
-            let banks = banks.max().unwrap_or(0);
-            let cost = Cost { resources: 0, pipe: 0, banks, order: self.order };
-            if self.best.as_ref().is_none_or(|b| cost < b.0) {
-                self.best = Some((cost, self.seats.clone()));
-            }
-            self.done |= self.seats.iter().all(|&(op, time)| {
+            self.best = Some((cost, self.seats.clone()));
+            self.done = self.seats.iter().all(|&(op, time)| {
                 let own = self.windows.iter().find(|w| w.0 == op);
                 own.is_some_and(|w| time == *w.1.start())
             });
