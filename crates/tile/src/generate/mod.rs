@@ -114,6 +114,14 @@ pub struct Generated {
 ///
 /// Where buffers do not fit, limits on slots are tried first, then larger II, then one iteration after the other.
 pub fn generate(program: &Program, options: &Options) -> Result<Generated, GenerateError> {
+    let mut generated = fitted(program, options)?;
+    let pipes = solve::pipes(program, &generated.analysis);
+    buffers::fit_warps(program, &pipes, &generated.layout, &mut generated.plans);
+    Ok(generated)
+}
+
+/// A schedule and buffers that fit.
+fn fitted(program: &Program, options: &Options) -> Result<Generated, GenerateError> {
     program.check()?;
     contract::check(program)?;
     let asked = asked_depths(program, options)?;

@@ -57,6 +57,7 @@ pub use prove::{Effort, Proof, prove};
 pub use replay::Replayer;
 pub use violation::{Instance, Progress, Stuck, Violation};
 
+use sassafras_machine::tile::Budget;
 use sassafras_tileir::program::{Op, Program, Storage};
 use sassafras_tileir::scheduled::{Agent, Scheduled};
 use std::fmt;
@@ -66,6 +67,10 @@ use std::fmt;
 pub struct Limits {
     /// Bytes of registers.
     pub register: u64,
+    /// Bytes of registers that one warp can have.
+    pub warp_register: u64,
+    /// Warps of all agents.
+    pub warps: u32,
     /// Bytes of shared memory.
     pub shared: u64,
     /// Bytes of tensor memory.
@@ -76,8 +81,26 @@ pub struct Limits {
 
 impl Limits {
     /// No limits at all.
-    pub const NONE: Limits =
-        Limits { register: u64::MAX, shared: u64::MAX, tensor: u64::MAX, barriers: u32::MAX };
+    pub const NONE: Limits = Limits {
+        register: u64::MAX,
+        warp_register: u64::MAX,
+        warps: u32::MAX,
+        shared: u64::MAX,
+        tensor: u64::MAX,
+        barriers: u32::MAX,
+    };
+
+    /// Those of a block.
+    pub fn of(budget: &Budget) -> Limits {
+        Limits {
+            register: budget.register,
+            warp_register: budget.warp_register,
+            warps: budget.warps,
+            shared: budget.shared,
+            tensor: budget.tensor,
+            barriers: budget.barriers,
+        }
+    }
 
     fn bytes(&self, program: &Program, storage: Storage) -> u64 {
         let own = program.budgets.iter().rev().find(|b| b.0 == storage);

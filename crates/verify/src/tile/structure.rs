@@ -63,6 +63,7 @@ pub(super) fn violations(program: &Program, scheduled: &Scheduled, limits: &Limi
     c.barriers();
     c.mutexes();
     c.buffers();
+    c.registers();
     c.in_place();
     if let Err(why) = super::tiles::check(program.persistent.as_ref(), scheduled.tile_loop.as_ref()) {
         c.found.push(Violation::TileLoop { why });
@@ -602,6 +603,39 @@ impl<'a> Structure<'a> {
         }
         for storage in Storage::ALL {
             self.layout(storage);
+        }
+    }
+
+    /// What an agent keeps in registers is in those of its warps. Values from before the loop are in every agent that reads
+    /// them.
+    fn registers(&mut self) {
+        let n = self.n;
+        let mut bytes: BTreeMap<Agent, u64> = BTreeMap::new();
+        for b in n.s.buffers.values().filter(|b| b.storage == Storage::Register) {
+            let pipes = b.members.iter().map(|m| &n.s.pipes[m.pipe]);
+            let agents: BTreeSet<Agent> = pipes
+                .flat_map(|p| match p.writers.is_empty() {
+                    true => p.readers.iter().map(|r| r.op).collect::<Vec<_>>(),
+                    false => p.writers.clone(),
+                })
+                .filter_map(|op| self.owners[op.index()])
+                .collect();
+            for agent in agents {
+                let all = bytes.entry(agent).or_default();
+                *all = all.saturating_add(b.bytes.saturating_mul(b.depth.into()));
+            }
+        }
+        for (agent, bytes) in bytes {
+            let data = &n.s.agents[agent];
+            let limit = self.limits.warp_register.saturating_mul(data.warps.into());
+            if bytes > limit {
+                let (agent, warps) = (data.name.clone(), data.warps);
+                self.found.push(Violation::AgentRegisters { agent, warps, bytes, limit });
+            }
+        }
+        let warps = n.s.agents.values().fold(0_u32, |sum, a| sum.saturating_add(a.warps));
+        if warps > self.limits.warps {
+            self.found.push(Violation::Warps { warps, limit: self.limits.warps });
         }
     }
 
