@@ -109,7 +109,9 @@ fn slots(program: &Program, analysis: &Analysis, pipe: &Skeleton) -> u32 {
     let (start, end) = life(program, analysis, pipe);
     let carried = pipe.readers.iter().filter_map(|r| r.distance(program)).max().unwrap_or(0);
     let turns = (end - start).max(1).unsigned_abs().div_ceil(u64::from(analysis.ii.max(1)));
-    u32::try_from(turns).unwrap_or(u32::MAX).max(carried).max(1)
+    // What is wanted after the loop is there until then.
+    let after = pipe.values.iter().filter_map(|&v| program.wanted_after(v)).max().map_or(0, |d| d + 1);
+    u32::try_from(turns).unwrap_or(u32::MAX).max(carried).max(after).max(1)
 }
 
 /// Lays everything out.
@@ -253,6 +255,9 @@ fn share(
         let apart =
             members.windows(2).all(|w| lives[w[0]].1 <= lives[w[1]].0 || place_of[w[1]] == Some(w[0]));
         let (first, last) = (members[0], members[members.len() - 1]);
+        // After the loop there is what was put there last.
+        let kept = |&s: &usize| s == last || program.wanted_after(single[s].1).is_none();
+        let apart = apart && members.iter().all(kept);
         if apart && lives[last].1 <= lives[first].0 + ii {
             union.join(rb, ra);
             classes[ra] = members;
@@ -294,7 +299,8 @@ fn tighten(
     let mut depth: Vec<u32> = plots.iter().map(|p| p.depth).collect();
     let least = |p: &Plot| {
         let carried = p.members.iter().flat_map(|m| &pipes[m.0].readers).filter_map(|r| r.distance(program));
-        carried.max().unwrap_or(0).max(1)
+        let after = p.members.iter().filter_map(|m| program.wanted_after(m.1)).max().map_or(0, |d| d + 1);
+        carried.max().unwrap_or(0).max(after).max(1)
     };
     let mut freed = 0;
     while freed < over {

@@ -65,6 +65,7 @@ pub(super) fn violations(program: &Program, scheduled: &Scheduled, limits: &Limi
     c.buffers();
     c.registers();
     c.in_place();
+    c.outs();
     if let Err(why) = super::tiles::check(program.persistent.as_ref(), scheduled.tile_loop.as_ref()) {
         c.found.push(Violation::TileLoop { why });
     }
@@ -667,6 +668,36 @@ impl<'a> Structure<'a> {
         {
             let bytes = u64::try_from(end).unwrap_or(u64::MAX);
             self.found.push(Violation::Budget { storage, bytes, limit });
+        }
+    }
+
+    /// What is wanted after the loop is in its slot then: no later turn of the slot belongs to an iteration that there is. Counted
+    /// from the last iteration, so that it holds for every number of trips.
+    fn outs(&mut self) {
+        let n = self.n;
+        for out in &n.p.outs {
+            let origin = n.p.origin(out.value);
+            for b in n.s.buffers.values() {
+                let count = b.members.len() as i64;
+                let depth = i64::from(b.depth).max(1);
+                let turn =
+                    |m: usize, iteration: i64| count * (iteration + i64::from(b.members[m].shift)) + m as i64;
+                for (m, _) in b.members.iter().enumerate().filter(|(_, member)| member.value == origin) {
+                    let wanted = turn(m, -i64::from(out.distance));
+                    // The last turns of the slot, of the last iteration or one of the few before it.
+                    let over = (0..b.members.len()).find(|&other| {
+                        let last = turn(other, 0);
+                        // Iterations of one member come back to a slot every `depth` of them at the latest.
+                        (0..depth)
+                            .map(|back| last - back * count)
+                            .any(|t| t > wanted && (t - wanted) % depth == 0)
+                    });
+                    if let Some(other) = over {
+                        let (value, by) = (n.value(out.value), n.value(b.members[other].value));
+                        self.found.push(Violation::Lost { value, distance: out.distance, by });
+                    }
+                }
+            }
         }
     }
 

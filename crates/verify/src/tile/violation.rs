@@ -492,6 +492,18 @@ pub enum Violation {
         /// What there is.
         limit: u64,
     },
+    /// Something that is wanted after the loop is not there any more.
+    #[error(
+        "`{value}` of {distance} iterations before the last is wanted after the loop, but `{by}` has taken its slot by then"
+    )]
+    Lost {
+        /// What is wanted.
+        value: String,
+        /// Of how many iterations before the last.
+        distance: u32,
+        /// What is in its slot.
+        by: String,
+    },
     /// More in registers than an agent's warps have.
     #[error("agent `{agent}` keeps {bytes} bytes in registers, its {warps} warps have {limit}")]
     AgentRegisters {
