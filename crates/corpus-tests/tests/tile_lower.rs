@@ -171,8 +171,7 @@ fn schedules_are_at_their_bounds() {
                 let scheduled = materialise(&chosen.program, &chosen.generated, options)
                     .unwrap_or_else(|e| panic!("{place}: {e}"));
                 let t = buffers::table(&chosen.program);
-                let limits =
-                    Limits { register: t.register, shared: t.shared, tensor: t.tensor, barriers: t.barriers };
+                let limits = Limits::of(t);
                 prove(&chosen.program, &scheduled, &limits, &Effort::default())
                     .unwrap_or_else(|v| panic!("{place}: {v}"));
                 Some((place, chosen.parts))

@@ -228,16 +228,7 @@ fn options(arguments: &Arguments) -> Options {
 /// Proves a schedule against the machine's limits.
 fn proven(name: &str, program: &Program, scheduled: &Scheduled, unlimited: bool) -> Result<Proof> {
     let budget = buffers::table(program);
-    let limits = if unlimited {
-        Limits::NONE
-    } else {
-        Limits {
-            register: budget.register,
-            shared: budget.shared,
-            tensor: budget.tensor,
-            barriers: budget.barriers,
-        }
-    };
+    let limits = if unlimited { Limits::NONE } else { Limits::of(budget) };
     prove(program, scheduled, &limits, &Effort::default())
         .map_err(|violation| Failure::Wrong(format!("{name}: loop `{}`: {violation}", program.name)).into())
 }

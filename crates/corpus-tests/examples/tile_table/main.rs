@@ -118,12 +118,7 @@ fn row(whole: &Program, divided: impl FnMut(u32) -> Option<Program>) -> (String,
         }
     };
     let table = buffers::table(program);
-    let limits = Limits {
-        register: table.register,
-        shared: table.shared,
-        tensor: table.tensor,
-        barriers: table.barriers,
-    };
+    let limits = Limits::of(table);
     let proof = match prove(program, &scheduled, &limits, &Effort::default()) {
         Ok(proof) if proof.exact => format!("{} replays, exact", proof.replays),
         Ok(proof) => format!("{} replays", proof.replays),

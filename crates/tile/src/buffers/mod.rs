@@ -26,6 +26,9 @@ use sassafras_machine::tile::{Budget, budget};
 use sassafras_tileir::program::{Accumulators, Op, Program, Storage, Value};
 use std::collections::BTreeMap;
 
+/// Warps whose registers matrix instructions take together.
+const WARPGROUP: u32 = 4;
+
 /// A buffer to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plot {
@@ -117,7 +120,9 @@ fn slots(program: &Program, analysis: &Analysis, pipe: &Skeleton) -> u32 {
     let (start, end) = life(program, analysis, pipe);
     let carried = pipe.readers.iter().filter_map(|r| r.distance(program)).max().unwrap_or(0);
     let turns = (end - start).max(1).unsigned_abs().div_ceil(u64::from(analysis.ii.max(1)));
-    u32::try_from(turns).unwrap_or(u32::MAX).max(carried).max(1)
+    // What is wanted after the loop is there until then.
+    let after = pipe.values.iter().filter_map(|&v| program.wanted_after(v)).max().map_or(0, |d| d + 1);
+    u32::try_from(turns).unwrap_or(u32::MAX).max(carried).max(after).max(1)
 }
 
 /// Lays everything out.
@@ -190,6 +195,26 @@ pub fn assign(
     Ok(Layout { depths, plots, used })
 }
 
+/// Gives agents as many warps as their registers take, in whole groups of [`WARPGROUP`] where that is more than they have.
+pub fn fit_warps(program: &Program, pipes: &[Skeleton], layout: &Layout, plans: &mut [Plan]) {
+    let limit = table(program).warp_register;
+    for plan in plans {
+        let mine = |pipe: usize| {
+            let p = &pipes[pipe];
+            // What is from before the loop is in every agent that reads it.
+            let readers = p.readers.iter().map(|r| r.op).filter(|_| p.producers.is_empty());
+            p.producers.iter().copied().chain(readers).any(|op| plan.ops.binary_search(&op).is_ok())
+        };
+        let own = layout.plots.iter().filter(|p| p.storage == Storage::Register);
+        let own = own.filter(|p| p.members.iter().any(|m| mine(m.0)));
+        let bytes = own.fold(0_u64, |sum, p| sum.saturating_add(p.bytes.saturating_mul(p.depth.into())));
+        let warps = u32::try_from(bytes.div_ceil(limit.max(1))).unwrap_or(u32::MAX);
+        if warps > plan.warps {
+            plan.warps = warps.checked_next_multiple_of(WARPGROUP).unwrap_or(warps);
+        }
+    }
+}
+
 /// Sets of one-slot values that can share a slot, each in the order of their lives.
 fn share(
     program: &Program,
@@ -239,6 +264,9 @@ fn share(
         let apart =
             members.windows(2).all(|w| lives[w[0]].1 <= lives[w[1]].0 || place_of[w[1]] == Some(w[0]));
         let (first, last) = (members[0], members[members.len() - 1]);
+        // After the loop there is what was put there last.
+        let kept = |&s: &usize| s == last || program.wanted_after(single[s].1).is_none();
+        let apart = apart && members.iter().all(kept);
         if apart && lives[last].1 <= lives[first].0 + ii {
             union.join(rb, ra);
             classes[ra] = members;

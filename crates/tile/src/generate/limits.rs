@@ -27,12 +27,20 @@ fn carried(program: &Program, value: Value) -> u32 {
     operands.filter(|o| program.origin(o.value) == value).map(|o| o.distance).max().unwrap_or(0)
 }
 
-/// The fewest slots that a value (an origin) can have beside the limits of others: as many as iterations it is carried over,
-/// and one more where whoever reads the oldest comes after whoever writes the next within an iteration.
+/// Slots that a value (an origin) needs whatever the order of operations: for the iterations it is carried over, and for those
+/// that are wanted after the loop.
+fn fewest(program: &Program, value: Value) -> u32 {
+    let after = program.wanted_after(value).map_or(0, |d| d.saturating_add(1));
+    carried(program, value).max(after).max(1)
+}
+
+/// The fewest slots that a value (an origin) can have beside the limits of others: as many as iterations it is carried over
+/// or wanted after the loop, and one more than those it is carried over where whoever reads the oldest comes after whoever
+/// writes the next within an iteration.
 pub fn least_slots(program: &Program, plans: &[Plan], caps: &Caps, value: Value) -> u32 {
-    let carried = carried(program, value);
-    if carried == 0 {
-        return 1;
+    let (carried, fewest) = (carried(program, value), fewest(program, value));
+    if fewest > carried {
+        return fewest;
     }
     let mut with = caps.clone();
     with.insert(value, carried);
@@ -89,7 +97,7 @@ pub fn give_up(program: &Program, plans: &[Plan], caps: &Caps, over: &Over, ii: 
         found
     };
     let rings: Vec<(Vec<(u64, u32)>, u32)> =
-        over.rings.iter().map(|r| (around(r.value), carried(program, r.value))).collect();
+        over.rings.iter().map(|r| (around(r.value), fewest(program, r.value))).collect();
     // The II that so many slots ask for by themselves, if all other paths stay as they are. Within an iteration it is a
     // question of order, which `least_slots` answers.
     let asks = |i: usize, depth: u32| {
@@ -103,8 +111,8 @@ pub fn give_up(program: &Program, plans: &[Plan], caps: &Caps, over: &Over, ii: 
     while freed < over.need - over.have {
         let candidates = over.rings.iter().enumerate().filter_map(|(i, r)| {
             let fewer = depth[i] - 1;
-            let can = fewer > rings[i].1.max(1)
-                || fewer >= rings[i].1.max(1) && fewer >= least_slots(program, plans, &caps, r.value);
+            let can = fewer > rings[i].1
+                || fewer == rings[i].1 && fewer >= least_slots(program, plans, &caps, r.value);
             can.then(|| (asks(i, fewer), Reverse(r.bytes), i))
         });
         let (_, Reverse(bytes), i) = candidates.min()?;

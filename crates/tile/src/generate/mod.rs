@@ -88,7 +88,7 @@ pub enum GenerateError {
         have: u64,
     },
     /// A limit on slots below what the loop carries from one iteration to another.
-    #[error("`{value}` cannot do with {asked} slots: what is carried to later iterations takes {least}")]
+    #[error("`{value}` cannot do with {asked} slots: {least} iterations of it are wanted at once")]
     Depth {
         /// The value.
         value: String,
@@ -147,6 +147,14 @@ pub struct Generated {
 /// Where buffers do not fit, limits on slots are tried first, then larger II, then one iteration after the other, except
 /// where stages or groups are prescribed, which that could not keep.
 pub fn generate(program: &Program, options: &Options) -> Result<Generated, GenerateError> {
+    let mut generated = fitted(program, options)?;
+    let pipes = solve::pipes(program, &generated.analysis);
+    buffers::fit_warps(program, &pipes, &generated.layout, &mut generated.plans);
+    Ok(generated)
+}
+
+/// A schedule and buffers that fit.
+fn fitted(program: &Program, options: &Options) -> Result<Generated, GenerateError> {
     program.check()?;
     contract::check(program)?;
     check(program)?;

@@ -37,7 +37,8 @@
 //!   where anybody ever acquires the pipe or one that shares a buffer with it, every reader releases, once. Any step about an
 //!   iteration outside of the loop is an error.
 //! * *Tokens* (values of 0 bytes) may be carried by several pipes and may cross agents, wherever they are said to live.
-//! * *After the loop* nothing is wanted: a slot may be reused for good once the loop's own readers are done.
+//! * *After the loop* the program's outs are wanted: nothing has been put in their slots since, whatever the number of trips.
+//!   Everything else may be overwritten for good once the loop's own readers are done.
 //! * *Tiles* make whole clusters in every dimension, and the index of the loop over tiles counts clusters of tiles: each
 //!   block of a cluster takes one. The index may be signed.
 
@@ -57,6 +58,7 @@ pub use prove::{Effort, Proof, prove};
 pub use replay::Replayer;
 pub use violation::{Instance, Progress, Stuck, Violation};
 
+use sassafras_machine::tile::Budget;
 use sassafras_tileir::program::{Op, Program, Storage};
 use sassafras_tileir::scheduled::{Agent, Scheduled};
 use std::fmt;
@@ -66,6 +68,10 @@ use std::fmt;
 pub struct Limits {
     /// Bytes of registers.
     pub register: u64,
+    /// Bytes of registers that one warp can have.
+    pub warp_register: u64,
+    /// Warps of all agents.
+    pub warps: u32,
     /// Bytes of shared memory.
     pub shared: u64,
     /// Bytes of tensor memory.
@@ -76,8 +82,26 @@ pub struct Limits {
 
 impl Limits {
     /// No limits at all.
-    pub const NONE: Limits =
-        Limits { register: u64::MAX, shared: u64::MAX, tensor: u64::MAX, barriers: u32::MAX };
+    pub const NONE: Limits = Limits {
+        register: u64::MAX,
+        warp_register: u64::MAX,
+        warps: u32::MAX,
+        shared: u64::MAX,
+        tensor: u64::MAX,
+        barriers: u32::MAX,
+    };
+
+    /// Those of a block.
+    pub fn of(budget: &Budget) -> Limits {
+        Limits {
+            register: budget.register,
+            warp_register: budget.warp_register,
+            warps: budget.warps,
+            shared: budget.shared,
+            tensor: budget.tensor,
+            barriers: budget.barriers,
+        }
+    }
 
     fn bytes(&self, program: &Program, storage: Storage) -> u64 {
         let own = program.budgets.iter().rev().find(|b| b.0 == storage);

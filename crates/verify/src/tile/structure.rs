@@ -63,7 +63,9 @@ pub(super) fn violations(program: &Program, scheduled: &Scheduled, limits: &Limi
     c.barriers();
     c.mutexes();
     c.buffers();
+    c.registers();
     c.in_place();
+    c.outs();
     if let Err(why) = super::tiles::check(program.persistent.as_ref(), scheduled.tile_loop.as_ref()) {
         c.found.push(Violation::TileLoop { why });
     }
@@ -605,6 +607,39 @@ impl<'a> Structure<'a> {
         }
     }
 
+    /// What an agent keeps in registers is in those of its warps. Values from before the loop are in every agent that reads
+    /// them.
+    fn registers(&mut self) {
+        let n = self.n;
+        let mut bytes: BTreeMap<Agent, u64> = BTreeMap::new();
+        for b in n.s.buffers.values().filter(|b| b.storage == Storage::Register) {
+            let pipes = b.members.iter().map(|m| &n.s.pipes[m.pipe]);
+            let agents: BTreeSet<Agent> = pipes
+                .flat_map(|p| match p.writers.is_empty() {
+                    true => p.readers.iter().map(|r| r.op).collect::<Vec<_>>(),
+                    false => p.writers.clone(),
+                })
+                .filter_map(|op| self.owners[op.index()])
+                .collect();
+            for agent in agents {
+                let all = bytes.entry(agent).or_default();
+                *all = all.saturating_add(b.bytes.saturating_mul(b.depth.into()));
+            }
+        }
+        for (agent, bytes) in bytes {
+            let data = &n.s.agents[agent];
+            let limit = self.limits.warp_register.saturating_mul(data.warps.into());
+            if bytes > limit {
+                let (agent, warps) = (data.name.clone(), data.warps);
+                self.found.push(Violation::AgentRegisters { agent, warps, bytes, limit });
+            }
+        }
+        let warps = n.s.agents.values().fold(0_u32, |sum, a| sum.saturating_add(a.warps));
+        if warps > self.limits.warps {
+            self.found.push(Violation::Warps { warps, limit: self.limits.warps });
+        }
+    }
+
     fn layout(&mut self, storage: Storage) {
         let mut ranges: Vec<(u128, u128, String)> = Vec::new();
         for (b, d) in self.n.s.buffers.iter().filter(|(_, d)| d.storage == storage) {
@@ -633,6 +668,36 @@ impl<'a> Structure<'a> {
         {
             let bytes = u64::try_from(end).unwrap_or(u64::MAX);
             self.found.push(Violation::Budget { storage, bytes, limit });
+        }
+    }
+
+    /// What is wanted after the loop is in its slot then: no later turn of the slot belongs to an iteration that there is. Counted
+    /// from the last iteration, so that it holds for every number of trips.
+    fn outs(&mut self) {
+        let n = self.n;
+        for out in &n.p.outs {
+            let origin = n.p.origin(out.value);
+            for b in n.s.buffers.values() {
+                let count = b.members.len() as i64;
+                let depth = i64::from(b.depth).max(1);
+                let turn =
+                    |m: usize, iteration: i64| count * (iteration + i64::from(b.members[m].shift)) + m as i64;
+                for (m, _) in b.members.iter().enumerate().filter(|(_, member)| member.value == origin) {
+                    let wanted = turn(m, -i64::from(out.distance));
+                    // The last turns of the slot, of the last iteration or one of the few before it.
+                    let over = (0..b.members.len()).find(|&other| {
+                        let last = turn(other, 0);
+                        // Iterations of one member come back to a slot every `depth` of them at the latest.
+                        (0..depth)
+                            .map(|back| last - back * count)
+                            .any(|t| t > wanted && (t - wanted) % depth == 0)
+                    });
+                    if let Some(other) = over {
+                        let (value, by) = (n.value(out.value), n.value(b.members[other].value));
+                        self.found.push(Violation::Lost { value, distance: out.distance, by });
+                    }
+                }
+            }
         }
     }
 

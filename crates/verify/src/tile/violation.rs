@@ -492,6 +492,38 @@ pub enum Violation {
         /// What there is.
         limit: u64,
     },
+    /// Something that is wanted after the loop is not there any more.
+    #[error(
+        "`{value}` of {distance} iterations before the last is wanted after the loop, but `{by}` has taken its slot by then"
+    )]
+    Lost {
+        /// What is wanted.
+        value: String,
+        /// Of how many iterations before the last.
+        distance: u32,
+        /// What is in its slot.
+        by: String,
+    },
+    /// More in registers than an agent's warps have.
+    #[error("agent `{agent}` keeps {bytes} bytes in registers, its {warps} warps have {limit}")]
+    AgentRegisters {
+        /// The agent.
+        agent: String,
+        /// Its warps.
+        warps: u32,
+        /// Bytes of its values.
+        bytes: u64,
+        /// Bytes that its warps have.
+        limit: u64,
+    },
+    /// More warps than a block has.
+    #[error("agents have {warps} warps, a block has {limit}")]
+    Warps {
+        /// Warps of all agents.
+        warps: u32,
+        /// Warps of a block.
+        limit: u32,
+    },
     /// A result that should take the place of an operand and has a place of its own.
     #[error("`{op}` writes `{result}` in place of `{value}`, but they are not in the same slot")]
     NotInPlace {
