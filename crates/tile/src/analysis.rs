@@ -124,14 +124,14 @@ pub struct Analysis {
     pub asked: BTreeMap<Value, u32>,
     /// The most stages that were allowed; nothing for any number.
     pub stage_limit: Option<u32>,
+    /// Set where stages or groups are prescribed that are not kept, since iterations do not overlap.
+    pub unkept: bool,
     /// Where buffers did not fit: at the largest smaller II that was tried, or with fewer limits on slots.
     pub crowded: Option<Crowded>,
     /// How often limits were tightened.
     pub constraint_iterations: u32,
     /// Cycles that a row of the table stood for.
     pub quantum: u32,
-    /// The leader of each operation's group.
-    pub leaders: Vec<Op>,
 }
 
 impl Analysis {
@@ -173,7 +173,8 @@ impl Analysis {
             return format!("{with}the least there is: all smaller ones were proven infeasible");
         }
         if let Some(because) = self.serial_because {
-            return format!("iterations do not overlap: {because}");
+            let unkept = if self.unkept { "; prescribed stages and groups are not kept" } else { "" };
+            return format!("iterations do not overlap: {because}{unkept}");
         }
         let steps =
             if self.quantum > 1 { format!(", in steps of {} cycles,", self.quantum) } else { String::new() };

@@ -43,10 +43,14 @@ pub struct BufferCost {
     pub ii_with_one_less: Option<u64>,
 }
 
-/// Cycles of one iteration when nothing overlaps with the next.
+/// Cycles of one iteration when nothing overlaps with the next; in steps of several where they are too many for a table.
 pub fn serial_cycles(program: &Program, plans: &[Plan]) -> u64 {
-    let built = build(program, plans, &BTreeMap::new(), 1);
-    serial::generate(program, &built.problem, 1).map_or(0, |s| u64::from(s.ii))
+    let quanta = (0..u32::BITS).map(|i| 1 << i);
+    let cycles = |q: u32| {
+        let problem = build(program, plans, &BTreeMap::new(), q).problem;
+        Some(u64::from(serial::generate(program, &problem, q)?.ii) * u64::from(q))
+    };
+    quanta.into_iter().find_map(cycles).unwrap_or(u64::MAX)
 }
 
 /// Explains a schedule.

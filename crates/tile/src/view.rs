@@ -188,8 +188,8 @@ pub struct StorageView {
     pub storage: Storage,
     /// Bytes used.
     pub used: u64,
-    /// Bytes there.
-    pub budget: u64,
+    /// Bytes there; nothing where there is no limit.
+    pub budget: Option<u64>,
 }
 
 /// Everything about a scheduled loop.
@@ -288,7 +288,7 @@ pub fn view(program: &Program, generated: &Generated, scheduled: &Scheduled, opt
     let storages = Storage::ALL.into_iter().map(|storage| StorageView {
         storage,
         used: generated.layout.used.get(&storage).copied().unwrap_or(0),
-        budget: buffers::budget_of(program, options, storage),
+        budget: (!options.unlimited).then(|| buffers::budget_of(program, options, storage)),
     });
     View {
         name: program.name.clone(),

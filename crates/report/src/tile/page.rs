@@ -2,6 +2,7 @@
 
 use super::{Loop, table};
 use askama::Template;
+use sassafras_tile::view::StorageView;
 
 #[derive(Template)]
 #[template(path = "tile.html")]
@@ -27,5 +28,9 @@ pub fn html(input: &str, loops: &[Loop]) -> String {
 
 fn used(of: &Loop) -> Vec<String> {
     let some = of.view.storages.iter().filter(|s| s.used > 0);
-    some.map(|s| format!("{}: {} of {} bytes", s.storage, s.used, s.budget)).collect()
+    let line = |s: &StorageView| match s.budget {
+        Some(budget) => format!("{}: {} of {budget} bytes", s.storage, s.used),
+        None => format!("{}: {} bytes, without a limit", s.storage, s.used),
+    };
+    some.map(line).collect()
 }

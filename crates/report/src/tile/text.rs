@@ -89,7 +89,10 @@ fn one(l: &Loop, out: &mut String) -> std::fmt::Result {
         .storages
         .iter()
         .filter(|s| s.used > 0)
-        .map(|s| format!("{} {} of {} bytes", s.storage, s.used, s.budget))
+        .map(|s| match s.budget {
+            Some(budget) => format!("{} {} of {budget} bytes", s.storage, s.used),
+            None => format!("{} {} bytes, without a limit", s.storage, s.used),
+        })
         .collect();
     writeln!(out, "\nstorage: {}", used.join("; "))
 }

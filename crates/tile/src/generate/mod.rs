@@ -329,19 +329,25 @@ impl From<Over> for GenerateError {
 /// Attempts to limit slots at one II of [`roomier`].
 const LIMITS_PER_II: u32 = 3;
 
+/// Operations up to which every II of [`roomier`]'s bracket is tried: of larger loops an attempt takes milliseconds, and there
+/// can be hundreds.
+const CONFIRMED_OPS: usize = 100;
+
 /// The least II of a range (in cycles) at which buffers fit, as far as arms can tell. The last end is cut to where
 /// iterations do not overlap.
 fn roomier(task: &Task<'_>, first: u32, most: u32) -> Result<Option<Generated>, GenerateError> {
-    let built = task.build(task.asked, 1);
-    let serial = serial::generate(task.program, &built.problem, 1).ok_or(GenerateError::None)?;
     // Quantised as much as the search that failed, so that tables stay small.
     let quantum = quantum(task.options, first.into());
-    let range = first / quantum..=most.min(serial.ii).div_ceil(quantum).min(most / quantum);
-    let stride = (serial.ii.saturating_sub(first) / quantum / 64).max(1);
+    let built = task.build(task.asked, quantum);
+    let serial = serial::generate(task.program, &built.problem, quantum).ok_or(GenerateError::None)?;
+    let range = first / quantum..=serial.ii.min(most / quantum);
+    let stride = (serial.ii.saturating_sub(first / quantum) / 64).max(1);
     let mut failure = None;
     // What did not fit, by II.
     let mut crowded = BTreeMap::new();
-    let search = first_feasible(range, Gallop::Stride(stride), Confirm::Bracket, |ii| {
+    let small = task.program.ops.len() <= CONFIRMED_OPS;
+    let confirm = if small { Confirm::Bracket } else { Confirm::Nothing };
+    let search = first_feasible(range, Gallop::Stride(stride), confirm, |ii| {
         if failure.is_some() {
             return None;
         }
@@ -452,6 +458,7 @@ fn serial_analysis(task: &Task<'_>, caps: &Caps, because: &'static str) -> Resul
     let mut found = publish(task, &built, &schedule, caps);
     found.generator = Generator::Serial;
     found.serial_because = Some(because);
+    found.unkept = task.pinned();
     Ok(found)
 }
 
@@ -463,7 +470,6 @@ fn publish(task: &Task<'_>, built: &Built, schedule: &Schedule, caps: &Caps) -> 
         times: schedule.times.iter().map(|t| t * i64::from(q)).collect(),
     };
     let places = places(task.program, &in_cycles);
-    let groups = task.groups;
     let (mii, bound) = mii(task);
     Analysis {
         ii: in_cycles.ii,
@@ -482,10 +488,10 @@ fn publish(task: &Task<'_>, built: &Built, schedule: &Schedule, caps: &Caps) -> 
         caps: caps.clone(),
         asked: task.asked.clone(),
         stage_limit: None,
+        unkept: false,
         crowded: None,
         constraint_iterations: 0,
         quantum: q,
-        leaders: task.program.ops.keys().map(|op| groups.leaders[groups.of[op.index()]]).collect(),
     }
 }
 
@@ -509,9 +515,11 @@ fn schedule(task: &Task<'_>, caps: &Caps) -> Result<Analysis, GenerateError> {
     if found.quantum == 1 || task.pinned() {
         return Ok(found);
     }
-    // Coarse steps of time can cost more than overlap gains.
-    let serial = serial_analysis(task, caps, "time in coarser steps overlaps nothing")?;
-    Ok(if serial.ii <= found.ii { serial } else { found })
+    // Coarse steps of time can cost more than overlap gains. Where cycles are too many for a table, there is nothing to compare.
+    match serial_analysis(task, caps, "time in coarser steps overlaps nothing") {
+        Ok(serial) if serial.ii <= found.ii => Ok(serial),
+        _ => Ok(found),
+    }
 }
 
 /// One schedule of at most so many stages.

@@ -152,6 +152,11 @@ impl<'a> State<'a> {
         self.needs[op.index()].iter().any(|&o| self.time(o).is_none() && !set.contains(&o))
     }
 
+    /// Whether it leads its group.
+    pub fn leads(&self, op: Op) -> bool {
+        self.groups.leaders[self.groups.of[op.index()]] == self.source(op)
+    }
+
     /// Whether the gate of depth holds it back.
     pub fn shallow(&self, op: Op) -> bool {
         self.program.ops[self.source(op)].attributes.max_depth.is_some_and(|d| d <= 1)

@@ -326,7 +326,8 @@ pub struct Scheduled {
     pub stages: u32,
     /// How operations were given to agents.
     pub strategy: Strategy,
-    /// Set where no generator found a schedule and iterations run one after the other for that reason.
+    /// Set where iterations run one after the other because no generator found a schedule in which they overlap, or none whose
+    /// buffers fit.
     pub trivial: bool,
     /// Below so many trips the short steps are performed.
     pub short_below: u64,

@@ -18,8 +18,8 @@ use std::ops::RangeInclusive;
 /// Seats the candidates, or changes nothing.
 pub fn run(state: &mut State<'_>, set: &[Op], budget: u32) -> bool {
     let mut order = set.to_vec();
-    // Priority is the height; within a bucket of equal height the longest way in.
-    order.sort_by_key(|&op| (-state.height(op), state.depth(op), op));
+    // Priority is the height; within a bucket of equal height the longest way in, leaders of groups before who follows them.
+    order.sort_by_key(|&op| (-state.height(op), state.depth(op), !state.leads(op), op));
     let windows = order.iter().map(|&op| (op, state.window(op))).collect();
     let mut search =
         Search { windows, left: budget.max(1), seats: Vec::new(), order: 0, best: None, done: false };
