@@ -7,6 +7,7 @@ use sassafras_tile::analysis::compare;
 use sassafras_tile::contract::ContractError;
 use sassafras_tile::explain::explain;
 use sassafras_tile::generate::arms::{Arm, cost_based, fuse, permute, retry};
+use sassafras_tile::generate::compact::bytes;
 use sassafras_tile::generate::cost::Cost;
 use sassafras_tile::generate::evaluate::{bank_units, banks_allow, cost, held_units, pipe_allows};
 use sassafras_tile::generate::groups::Groups;
@@ -269,7 +270,9 @@ fn evaluators_only_look() {
 
 /// The arm that seats each operation at one II.
 fn arms(body: &str, ii: u32, options: &Options) -> Vec<Arm> {
-    at(body, ii, |state| driver::place(state, options).unwrap_or_else(|op| panic!("{op} is not seated")).1)
+    at(body, ii, |state| {
+        driver::place(state, options.candidates, options).unwrap_or_else(|op| panic!("{op} is not seated")).1
+    })
 }
 
 #[test]
@@ -295,7 +298,7 @@ fn two_in_one_cycle_where_one_order_is_not_enough() {
     assert_eq!(arms(&body, 2, &Options::default()), [Arm::Permute; 3]);
     let options = Options { permute_budget: 1, candidates: 1, ..Options::default() };
     at(&body, 2, |state| {
-        let (schedule, arms) = driver::place(state, &options).expect("a schedule");
+        let (schedule, arms) = driver::place(state, options.candidates, &options).expect("a schedule");
         assert_eq!(arms, [Arm::Permute, Arm::Fuse, Arm::Fuse]);
         assert_eq!(schedule.times, [0, 1, 1]);
     });
@@ -367,7 +370,7 @@ fn what_is_in_the_way_moves() {
     assert_eq!(arms(&body, 4, &Options::default()), [Arm::Permute; 4]);
     let alone = Options { candidates: 1, ..Options::default() };
     at(&body, 4, |state| {
-        let (schedule, arms) = driver::place(state, &alone).expect("a schedule");
+        let (schedule, arms) = driver::place(state, 1, &alone).expect("a schedule");
         assert_eq!(schedule.times, [0, 2, 3, 0], "x has moved from 0 to 3");
         assert_eq!(arms, [Arm::Permute, Arm::Permute, Arm::Permute, Arm::Retry]);
     });
@@ -426,7 +429,7 @@ fn every_cycle_by_cost_where_nothing_can_move() {
     let body = TIED.replace('G', GID);
     let options = Options { permute_budget: 1, retry_budget: 1, candidates: 1, ..Options::default() };
     at(&body, 8, |state| {
-        let (schedule, arms) = driver::place(state, &options).expect("a schedule");
+        let (schedule, arms) = driver::place(state, options.candidates, &options).expect("a schedule");
         assert_eq!(schedule.times[..4], [0, 1, 5, 6]);
         assert_eq!((arms[1], arms[2]), (Arm::CostBased, Arm::CostBased), "in the first pass");
         assert_eq!((arms[0], arms[3]), (Arm::Permute, Arm::Permute));
@@ -461,7 +464,7 @@ fn what_is_not_ready_is_held_over() {
     // Without attributes, whatever is ready is a candidate: `w` is seated last of three, behind `x` and `y`, which it would
     // have been in the way of.
     at(&APART.replace('D', ""), 4, |state| {
-        let (schedule, _) = driver::place(state, &Options::default()).expect("a schedule");
+        let (schedule, _) = driver::place(state, 4, &Options::default()).expect("a schedule");
         assert_eq!(schedule.times[1..], [3, 0, 1]);
     });
 }
@@ -1224,4 +1227,21 @@ fn the_flag_is_set_where_generators_failed() {
         }
     }
     assert!(failed > 0);
+}
+
+/// Choosing among candidates and seating one by one: whichever makes values wait less.
+#[test]
+fn of_two_schedules_the_one_with_fewer_bytes() {
+    let mut apart = 0;
+    for seed in 0..300 {
+        let program = random::program(14, seed);
+        let with = |candidates| {
+            let options = Options { candidates, unlimited: true, rescue: false, ..Options::default() };
+            generate(&program, &options).map(|g| (g.analysis.ii, bytes(&program, &g.analysis.schedule())))
+        };
+        let (Ok(both), Ok(alone)) = (with(4), with(1)) else { continue };
+        assert!(both <= alone, "seed {seed}: {both:?} {alone:?}");
+        apart += u32::from(both < alone);
+    }
+    assert!(apart > 0, "a choice is worth something");
 }

@@ -6,9 +6,8 @@
 //! to the next round ([`State::pending`]).
 //!
 //! For each set of candidates: permute, fuse, retry, cost-based. If all refuse, the marks that they left are forgotten and
-//! the two heavy arms run again. If these refuse too, everything is taken out and seated once more with one group at a time:
-//! a choice by cost can give away the row that only a later operation could use. If that is refused, the attempt has failed
-//! and II must grow.
+//! the two heavy arms run again. If these refuse too, the attempt has failed. Another is made with one group at a time, as a
+//! choice by cost can give away the row that only a later operation could use, or make values wait; then II must grow.
 //!
 //! Source: `tile-driver`, `tile-gates`; one group at a time is our own.
 
@@ -19,28 +18,12 @@ use cranelift_entity::EntityRef;
 use sassafras_modulo::{Op, Schedule};
 
 /// A schedule and the arm that seated each operation, or the first operation of the candidates that could not be seated.
-pub fn place(state: &mut State<'_>, options: &Options) -> Result<(Schedule, Vec<Arm>), Op> {
+/// `candidates`: the most operations of a set, unless a group has more.
+pub fn place(state: &mut State<'_>, candidates: u32, options: &Options) -> Result<(Schedule, Vec<Arm>), Op> {
     let mut groups: Vec<Vec<Op>> =
         state.groups.members.iter().map(|g| g.iter().map(|op| Op::new(op.index())).collect()).collect();
     let height = |g: &Vec<Op>, s: &State<'_>| g.iter().map(|&op| s.height(op)).max().unwrap_or(0);
     groups.sort_by_key(|g| (-height(g, state), g[0]));
-    let arms = fill(state, &groups, options, options.candidates.max(1)).or_else(|stuck| {
-        let ops: Vec<Op> = state.problem.ops().collect();
-        state.remove_all(&ops);
-        // What had no choice has none now.
-        if options.candidates > 1 { fill(state, &groups, options, 1) } else { Err(stuck) }
-    })?;
-    let schedule = state.schedule().ok_or_else(|| Op::new(0))?;
-    Ok((schedule, arms))
-}
-
-/// Seats everything, with sets of so many operations, or of one group where that is larger.
-fn fill(
-    state: &mut State<'_>,
-    groups: &[Vec<Op>],
-    options: &Options,
-    candidates: u32,
-) -> Result<Vec<Arm>, Op> {
     let n = state.problem.ops().len();
     let mut arms = vec![Arm::Permute; n];
     // One snapshot per attempt: what an arm marked is known to those after it, for later candidates too.
@@ -63,7 +46,8 @@ fn fill(
         set.iter().for_each(|op| arms[op.index()] = arm);
         left.drain(..count);
     }
-    Ok(arms)
+    let schedule = state.schedule().ok_or_else(|| Op::new(0))?;
+    Ok((schedule, arms))
 }
 
 fn seat(state: &mut State<'_>, set: &[Op], options: &Options, marks: &mut Marks) -> Option<Arm> {

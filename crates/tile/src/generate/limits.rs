@@ -76,13 +76,20 @@ pub fn asked(program: &Program, plans: &[Plan], options: &Options) -> Result<Cap
     Ok(caps)
 }
 
+/// What is known of a ring.
+struct Known {
+    /// Cycles from a write to the read and until the slot is free, with the iterations between the two, for each reader.
+    around: Vec<(u64, u32)>,
+    fewest: u32,
+    carried: u32,
+}
+
 /// The limits with further ones, such that buffers take so many bytes less; nothing where one slot less each is not
 /// enough. `ii`: the one at which they did not fit.
 pub fn give_up(program: &Program, plans: &[Plan], caps: &Caps, over: &Over, ii: u32) -> Option<Caps> {
     let problem = build(program, plans, caps, 1).problem;
     let distances = Distances::new(&problem, ii).ok();
     let writers = program.writers();
-    // Around each ring: cycles from a write to the read, and until the slot is free; iterations between the two.
     let around = |value: Value| -> Vec<(u64, u32)> {
         let mut found = Vec::new();
         for (reader, data) in program.ops.iter() {
@@ -96,24 +103,29 @@ pub fn give_up(program: &Program, plans: &[Plan], caps: &Caps, over: &Over, ii: 
         }
         found
     };
-    let rings: Vec<(Vec<(u64, u32)>, u32)> =
-        over.rings.iter().map(|r| (around(r.value), fewest(program, r.value))).collect();
+    let known = |value: Value| Known {
+        around: around(value),
+        fewest: fewest(program, value),
+        carried: carried(program, value),
+    };
+    let rings: Vec<Known> = over.rings.iter().map(|r| known(r.value)).collect();
     // The II that so many slots ask for by themselves, if all other paths stay as they are. Within an iteration it is a
     // question of order, which `least_slots` answers.
     let asks = |i: usize, depth: u32| {
         let turns = |distance: u32| u64::from(depth.saturating_sub(distance));
-        let each = rings[i].0.iter().filter(|a| turns(a.1) > 0).map(|a| a.0.div_ceil(turns(a.1)));
+        let each = rings[i].around.iter().filter(|a| turns(a.1) > 0).map(|a| a.0.div_ceil(turns(a.1)));
         each.max().unwrap_or(0).max(u64::from(ii))
     };
     let mut caps = caps.clone();
     let mut depth: Vec<u32> = over.rings.iter().map(|r| r.depth).collect();
     let mut freed = 0u64;
     while freed < over.need - over.have {
-        let candidates = over.rings.iter().enumerate().filter_map(|(i, r)| {
+        let candidates = over.rings.iter().enumerate().filter_map(|(i, ring)| {
             let fewer = depth[i] - 1;
-            let can = fewer > rings[i].1
-                || fewer == rings[i].1 && fewer >= least_slots(program, plans, &caps, r.value);
-            can.then(|| (asks(i, fewer), Reverse(r.bytes), i))
+            let r = &rings[i];
+            let can = fewer >= r.fewest
+                && (fewer > r.carried || fewer >= least_slots(program, plans, &caps, ring.value));
+            can.then(|| (asks(i, fewer), Reverse(ring.bytes), i))
         });
         let (_, Reverse(bytes), i) = candidates.min()?;
         depth[i] -= 1;

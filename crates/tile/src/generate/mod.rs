@@ -149,6 +149,14 @@ pub struct Generated {
 pub fn generate(program: &Program, options: &Options) -> Result<Generated, GenerateError> {
     let mut generated = fitted(program, options)?;
     let pipes = solve::pipes(program, &generated.analysis);
+    let analysis = &mut generated.analysis;
+    // In the rows it was made of.
+    let quantum = analysis.quantum;
+    let problem = problem::build(program, &generated.plans, &analysis.caps, quantum).problem;
+    let Schedule { ii, times } = analysis.schedule();
+    let times = times.iter().map(|t| t / i64::from(quantum)).collect();
+    let schedule = Schedule { ii: ii / quantum, times };
+    analysis.cost = cost::of_schedule(&problem, &schedule, cost::Feasibility::Slots);
     buffers::fit_warps(program, &pipes, &generated.layout, &mut generated.plans);
     Ok(generated)
 }
@@ -159,8 +167,11 @@ fn fitted(program: &Program, options: &Options) -> Result<Generated, GenerateErr
     contract::check(program)?;
     check(program)?;
     let plans = agents::plan(program, options);
+    problem::build(program, &plans, &Caps::new(), 1).problem.check()?;
     let asked = limits::asked(program, &plans, options)?;
-    let task = Task { program, plans: &plans, options, asked: &asked, groups: &Groups::of(program) };
+    let (mii, bound) = mii(program, &plans, &asked);
+    let groups = &Groups::of(program);
+    let task = Task { program, plans: &plans, options, asked: &asked, groups, mii, bound: &bound };
     let mut caps = asked.clone();
     let mut iterations = 0;
     // Where buffers did not fit, first and last.
@@ -243,7 +254,7 @@ fn fewer_registers(
     let schedule = shortened(task, &built, analysis.schedule(), analysis.stage_limit, true);
     verify(&built.problem, &schedule).map_err(GenerateError::Refused)?;
     let late = publish(task, &built, &schedule, &analysis.caps);
-    let late = Analysis { places: late.places, stages: late.stages, cost: late.cost, ..analysis.clone() };
+    let late = Analysis { places: late.places, stages: late.stages, ..analysis.clone() };
     let threads = task.plans.iter().map(|p| p.warps).max().unwrap_or(1).max(1) * 32;
     let excess = |over: &Over| match over.storage {
         Storage::Register => {
@@ -269,6 +280,8 @@ struct Task<'a> {
     /// The limits on slots that were asked for.
     asked: &'a Caps,
     groups: &'a Groups,
+    mii: Mii,
+    bound: &'a str,
 }
 
 impl Task<'_> {
@@ -426,10 +439,14 @@ fn serial_reason(program: &Program, options: &Options) -> Option<&'static str> {
 
 /// Bounds of a loop, with what binds in words: in cycles, whatever a row of the table stands for, and without the limits
 /// on slots that nobody asked for.
-fn mii(task: &Task<'_>) -> (Mii, String) {
-    let problem = task.build(task.asked, 1).problem;
+fn mii(program: &Program, plans: &[Plan], asked: &Caps) -> (Mii, String) {
+    let problem = problem::build(program, plans, asked, 1).problem;
     let own = bounds(&problem);
-    let free = if task.asked.is_empty() { own.clone() } else { bounds(&task.build(&Caps::new(), 1).problem) };
+    let free = if asked.is_empty() {
+        own.clone()
+    } else {
+        bounds(&problem::build(program, plans, &Caps::new(), 1).problem)
+    };
     let mut fine = Problem::new();
     let resources: Vec<_> = problem
         .resources()
@@ -470,7 +487,6 @@ fn publish(task: &Task<'_>, built: &Built, schedule: &Schedule, caps: &Caps) -> 
         times: schedule.times.iter().map(|t| t * i64::from(q)).collect(),
     };
     let places = places(task.program, &in_cycles);
-    let (mii, bound) = mii(task);
     Analysis {
         ii: in_cycles.ii,
         stages: places.iter().map(|p| p.stage + 1).max().unwrap_or(1),
@@ -479,12 +495,13 @@ fn publish(task: &Task<'_>, built: &Built, schedule: &Schedule, caps: &Caps) -> 
         serial_because: None,
         trivial: false,
         arms: Vec::new(),
-        mii,
-        bound,
+        mii: task.mii,
+        bound: task.bound.to_owned(),
         evidence: Evidence::Monotone,
         proven: false,
         probes: Vec::new(),
-        cost: cost::of_schedule(&built.problem, schedule, cost::Feasibility::Slots),
+        // Counted by `generate`, once this is the schedule.
+        cost: cost::Cost::INFEASIBLE,
         caps: caps.clone(),
         asked: task.asked.clone(),
         stage_limit: None,
@@ -721,7 +738,8 @@ fn decide_below(problem: &Problem, least: u32, ii: u32) -> Result<Decided, Gener
 
 type Placed = Option<(Schedule, Vec<Arm>)>;
 
-/// One attempt of the arms at so many rows.
+/// One attempt of the arms at so many rows: with as many candidates as they may choose among, and one by one. Of two schedules
+/// the one whose values need fewer bytes, once lifetimes are as short as whole turns make them; the first among equals.
 fn attempt(
     task: &Task<'_>,
     problem: &Problem,
@@ -735,5 +753,22 @@ fn attempt(
     };
     let table = Table::new(problem, ii).map_err(GenerateError::Table)?;
     let mut state = State::new(task.program, problem, task.groups, &distances, table, stages);
-    Ok(driver::place(&mut state, task.options).ok())
+    let mut best: Placed = None;
+    let mut least = u128::MAX;
+    for candidates in [task.options.candidates, 1] {
+        state.clear();
+        let Ok(found) = driver::place(&mut state, candidates, task.options) else { continue };
+        let mut shorter = found.0.clone();
+        if !task.pinned() {
+            compact::compact(task.program, problem, &mut shorter, |_| false);
+        }
+        let bytes = compact::bytes(task.program, &shorter);
+        if bytes < least {
+            (best, least) = (Some(found), bytes);
+        }
+        if task.options.candidates <= 1 {
+            break;
+        }
+    }
+    Ok(best)
 }

@@ -228,6 +228,12 @@ impl<'a> State<'a> {
         self.times[op.index()] = None;
     }
 
+    /// Takes everything out.
+    pub fn clear(&mut self) {
+        let ops: Vec<Op> = self.problem.ops().filter(|&op| self.time(op).is_some()).collect();
+        self.remove_all(&ops);
+    }
+
     /// Takes operations out.
     pub fn remove_all(&mut self, ops: &[Op]) {
         ops.iter().for_each(|&op| self.remove(op));
