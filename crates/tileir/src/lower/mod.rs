@@ -16,6 +16,8 @@
 //!   order of axes costs nothing because whoever reads the tile chooses the layout; that is exact for operands of matrix products, and too
 //!   cheap where both layouts are given;
 //! * numbers that depend on nothing but the index and what is known before the loop are left out: every agent computes them itself;
+//! * a reduction whose rows several warps share ends with a barrier: an operation of its own, after which everybody has the result (with
+//!   documented costs it is one operation);
 //! * element-wise operations that follow one another and whose values nobody else reads are one operation (not with documented costs);
 //! * an `if` without memory accesses is one operation that takes what the longer of its sides takes, pipe by pipe;
 //! * what the loop carries is an operand of an earlier iteration. A sum or product that takes the place of what is carried is in place;
@@ -27,7 +29,8 @@
 //! arithmetic on 16 bits. Operands that several warps read from shared memory are counted once: too little for `mma_sync`. A row of a tile
 //! is spread over the four threads of a quad, as PTX lays out accumulators, or over more where there are few rows: a reduction along rows takes
 //! shuffles between them.
-//! Values from before the loop take storage like all others; whoever gives out storage counts them.
+//! Values from before the loop take storage like all others; whoever gives out storage counts them. What other blocks load too comes from
+//! the cache, everything else from memory (`reuse`); what a block loads again later is not told from what it loads once.
 
 mod attributes;
 mod body;
@@ -37,6 +40,7 @@ mod divide;
 mod emit;
 mod fuse;
 mod names;
+mod reuse;
 mod scope;
 pub mod tables;
 
@@ -195,6 +199,8 @@ pub fn lower_in_parts(module: &Module, arch: u32, model: Model, parts: u32) -> V
 /// A region that is being gone through.
 struct Frame<'a> {
     region: &'a Region,
+    /// The operation that it is in.
+    around: Option<&'a Operation>,
     next: usize,
     /// Whether the regions of the next operation have been entered.
     inside: bool,
@@ -204,8 +210,8 @@ struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    fn new(region: &'a Region) -> Frame<'a> {
-        Frame { region, next: 0, inside: false, started: false, added: Vec::new() }
+    fn new(region: &'a Region, around: Option<&'a Operation>) -> Frame<'a> {
+        Frame { region, around, next: 0, inside: false, started: false, added: Vec::new() }
     }
 }
 
@@ -214,14 +220,17 @@ fn lower_entry(entry: &Operation, costs: cost::Costs, parts: u32, found: &mut Ve
     let loops = entry.walk().filter(|op| is_loop(op)).count();
     let clusters = attributes::hint(entry, costs.arch, "num_cta_in_cga").unwrap_or(1) > 1;
     let mut scope = Scope::default();
-    let mut frames: Vec<Frame<'_>> = entry.regions.iter().rev().map(Frame::new).collect();
+    scope.block = reuse::asked(entry);
+    let mut frames: Vec<Frame<'_>> = entry.regions.iter().rev().map(|r| Frame::new(r, None)).collect();
     let mut number = 0;
     while let Some(frame) = frames.last_mut() {
         if !frame.started {
             frame.started = true;
-            for binding in &frame.region.arguments {
+            for (i, binding) in frame.region.arguments.iter().enumerate() {
                 let value = Value { name: binding.name.clone(), number: None };
-                let outer = scope::Outer { by: None, ty: &binding.ty };
+                // An index depends on where its loop begins.
+                let by = frame.around.filter(|op| i == 0 && op.as_for().is_some()).map(|op| (op, usize::MAX));
+                let outer = scope::Outer { by, ty: &binding.ty };
                 frame.added.push((value.clone(), scope.insert(value, outer)));
             }
         }
@@ -258,7 +267,7 @@ fn lower_entry(entry: &Operation, costs: cost::Costs, parts: u32, found: &mut Ve
             });
             found.push(Lowered { entry: name.to_owned(), line: op.line.0, program });
         }
-        frames.extend(op.regions.iter().rev().map(Frame::new));
+        frames.extend(op.regions.iter().rev().map(|r| Frame::new(r, Some(op))));
     }
 }
 
