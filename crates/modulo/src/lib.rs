@@ -50,7 +50,7 @@ pub mod what_if;
 
 pub use bounds::{Bounds, Reason, Recurrence, bounds};
 pub use closure::{ClosureError, Distances};
-pub use exact::{Exact, ExactFound};
+pub use exact::{Exact, ExactFound, Why};
 pub use iterative::{Found, IterativeError, Options};
 pub use problem::{Edge, Op, Problem, ProblemError, Resource, Schedule, Use};
 pub use search::{Confirm, Evidence, Gallop, Search, first_feasible};

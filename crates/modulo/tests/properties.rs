@@ -404,7 +404,7 @@ fn exact_agrees(seed: u64, ops: u64) -> Result<(), TestCaseError> {
                 prop_assert!(naive_verify(&p, &schedule));
             }
             Exact::Infeasible => prop_assert!(!feasible, "II {}", ii),
-            Exact::TimedOut => prop_assert!(false, "II {} is not decided", ii),
+            Exact::Undecided(why) => prop_assert!(false, "II {} is not decided: {}", ii, why),
         }
         // Below the bounds the verdict is no news.
         if u64::from(ii) >= bounds(&p).mii() {
