@@ -4,9 +4,8 @@
 //! lower" can be said without a "perhaps". [`least_ii`] walks II up from MII; where a schedule is at hand only smaller
 //! IIs are looked at. Feasibility is not monotone in II, hence no halving.
 //!
-//! Every II is decided by [`branch`]. A general constraint solver in its place did less: with rows and stages as variables
-//! and one cumulative constraint per resource over two turns, pumpkin 0.5 left 11 of 60 random loops undecided within
-//! a second each, this search, as it was then, 4 of the same.
+//! Every II is decided by [`branch`]. With the feature `pumpkin`, the module `solver` asks a general constraint solver
+//! instead and answers in the same types: a second opinion, slower on most loops and faster on a few hard ones.
 //!
 //! Cost: exponential at worst, and limited in time per II and in all. Every schedule has been verified.
 

@@ -12,6 +12,7 @@
 //! * [`search`]: the one search for a least feasible number, of II or of costs;
 //! * [`iterative`]: iterative modulo scheduling on top of them;
 //! * [`branch`] and [`exact`]: an II decided by branch and bound, and the least one with its proof;
+//! * `solver`, with the feature `pumpkin`: the same by a general constraint solver;
 //! * [`what_if`]: what would have to change for a smaller II;
 //! * [`random`]: random loops, for tests and benchmarks.
 //!
@@ -44,6 +45,8 @@ pub mod iterative;
 pub mod problem;
 pub mod random;
 pub mod search;
+#[cfg(feature = "pumpkin")]
+pub mod solver;
 pub mod table;
 pub mod verify;
 pub mod what_if;
