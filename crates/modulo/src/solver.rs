@@ -16,7 +16,7 @@
 //! * *Resources.* A use of `rows` rows holds its units in every row `rows / II` times, which is taken off the capacity; what is
 //!   left of it, shorter than II, is a task that starts at `row + start mod II` and may run over the end of the turn. Every
 //!   resource is a cumulative constraint over as many copies of these tasks, whole turns apart, as reach into the II cycles
-//!   from `2·II − 1` on: two or three of each. There every row has all that holds it; elsewhere copies are missing,
+//!   from `2·II − 1` on: one to three of each. There every row has all that holds it; elsewhere copies are missing,
 //!   which only asks for less. Copies are views of the row and no variables. A resource that all tasks can have at once is
 //!   left out, and one of which all tasks want more than a turn has is the end of it.
 //! * *Symmetry.* Operations that share a resource or a circuit, directly or over others, can be rotated together: the one that
