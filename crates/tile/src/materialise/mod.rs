@@ -22,7 +22,7 @@ use crate::generate::Generated;
 use crate::options::Options;
 use crate::solve;
 use sassafras_tileir::program::Program;
-use sassafras_tileir::scheduled::Scheduled;
+use sassafras_tileir::scheduled::{Scheduled, Sources};
 use thiserror::Error;
 
 /// Why a schedule was not materialised.
@@ -58,8 +58,9 @@ pub fn materialise(
     let mut scheduled = emit::emit(program, analysis, &generated.layout, &plans, &mutexes, &skeletons)?;
     scheduled.strategy = if plans.len() > 1 { options.strategy } else { emit::single(analysis, options) };
     let links = steps::Links::new(program, &scheduled, &plans);
+    let sources = Sources::new(program, &scheduled);
     for plan in &plans {
-        let agent = regions::rebuild(program, analysis, plan, &links);
+        let agent = regions::rebuild(program, analysis, plan, &links, &sources);
         scheduled.agents.push(agent);
     }
     scheduled.short_below = scheduled.agents.values().map(|a| u64::from(a.lead)).max().unwrap_or(0);

@@ -15,10 +15,14 @@
 //! ```
 //!
 //! Inputs are operands of an operation, or orders of the program by their position there.
+//!
+//! A run says where its operands are: `run mma (Pipe_0[k + 0] in buffer0 turn 1 * k + 0, Pipe_1[k - 1] in buffer1 turn 1 * k + 0, -)
+//! @ k + 0` reads the fill of its iteration and the one before, and an operand that no pipe hands on. Where a run says nothing,
+//! operands are where pipes and buffers have them.
 
 use super::{
-    Action, AgentData, At, Backing, Base, BufferData, Flavour, Input, Member, Mutex, MutexData, Pipe,
-    PipeData, Reader, Scheduled, Step, Strategy, TileLoop,
+    Action, AgentData, At, Backing, Base, Buffer, BufferData, Flavour, Input, Member, Mutex, MutexData, Pipe,
+    PipeData, Reader, Scheduled, Source, Sources, Step, Strategy, TileLoop, Turn,
 };
 use crate::lex::{TextError, Words};
 use crate::program::{Op, Persistent, Program, Storage, Value};
@@ -128,20 +132,43 @@ impl Printer<'_> {
         out.push_str("      ");
         match step.action {
             Action::Acquire(p) => write!(out, "acquire {p}")?,
-            Action::Run(o) => write!(out, "run {}", self.op(o))?,
+            Action::Run(o) => {
+                write!(out, "run {}", self.op(o))?;
+                if !step.sources.is_empty() {
+                    let all: Vec<String> = step.sources.iter().map(|s| source(*s, step.at.base)).collect();
+                    write!(out, " ({})", all.join(", "))?;
+                }
+            }
             Action::Commit(p, o) => write!(out, "commit {p} {}", self.op(o))?,
             Action::Wait(p, r) => write!(out, "wait {p} {}", self.reader(r))?,
             Action::Release(p, r) => write!(out, "release {p} {}", self.reader(r))?,
             Action::Lock(m, o) => write!(out, "lock {m} {}", self.op(o))?,
             Action::Unlock(m, o) => write!(out, "unlock {m} {}", self.op(o))?,
         }
-        let base = match step.at.base {
-            Base::First => "first",
-            Base::Round => "k",
-            Base::Trips => "n",
-        };
-        let sign = if step.at.offset < 0 { '-' } else { '+' };
-        writeln!(out, " @ {base} {sign} {}", step.at.offset.unsigned_abs())
+        writeln!(out, " @ {}", counted(step.at.base, step.at.offset))
+    }
+}
+
+/// What a step counts from, and how far.
+fn counted(base: Base, offset: i64) -> String {
+    let base = match base {
+        Base::First => "first",
+        Base::Round => "k",
+        Base::Trips => "n",
+    };
+    let sign = if offset < 0 { '-' } else { '+' };
+    format!("{base} {sign} {}", offset.unsigned_abs())
+}
+
+fn source(source: Option<Source>, base: Base) -> String {
+    let Some(s) = source else { return "-".into() };
+    let fill = format!("{}[{}]", s.pipe, counted(base, s.fill));
+    match s.turn {
+        None => fill,
+        Some(Turn { buffer, times: 0, plus }) => format!("{fill} in {buffer} turn {plus}"),
+        Some(Turn { buffer, times, plus }) => {
+            format!("{fill} in {buffer} turn {times} * {}", counted(base, plus))
+        }
     }
 }
 
@@ -237,6 +264,10 @@ impl<'w, 'a> Parser<'w, 'a> {
             }
         }
         self.references(&s)?;
+        let sources = Sources::new(self.program, &s);
+        for (op, step) in s.runs_mut().filter(|(_, step)| step.sources.is_empty()) {
+            step.sources = sources.of(op, step.at);
+        }
         Ok(s)
     }
 
@@ -246,15 +277,17 @@ impl<'w, 'a> Parser<'w, 'a> {
         let mutex = |m: Mutex| m.index() < s.mutexes.len();
         let members = s.buffers.values().flat_map(|b| &b.members).all(|m| pipe(m.pipe));
         let steps = s.agents.values().flat_map(|a| [&a.prologue, &a.steady, &a.epilogue, &a.short]).flatten();
+        let buffer = |b: Buffer| b.index() < s.buffers.len();
+        let there = |s: &Source| pipe(s.pipe) && s.turn.is_none_or(|t| buffer(t.buffer));
         let steps = steps.into_iter().all(|step| match step.action {
             Action::Acquire(p) | Action::Commit(p, _) | Action::Wait(p, _) | Action::Release(p, _) => pipe(p),
             Action::Lock(m, _) | Action::Unlock(m, _) => mutex(m),
-            Action::Run(_) => true,
+            Action::Run(_) => step.sources.iter().flatten().all(there),
         });
         if members && steps {
             Ok(())
         } else {
-            self.words.error_back("a pipe or a mutex is used that the loop does not have")
+            self.words.error_back("a pipe, a buffer or a mutex is used that the loop does not have")
         }
     }
 
@@ -425,8 +458,18 @@ impl<'w, 'a> Parser<'w, 'a> {
         let mut steps = Vec::new();
         while !self.words.eat("}") {
             let word = self.words.name("a step or `}`")?;
+            let mut sources = Vec::new();
             let action = match word {
-                "run" => Action::Run(self.op()?),
+                "run" => {
+                    let op = self.op()?;
+                    if self.words.peek_is("(") {
+                        sources = self.list(Self::source)?;
+                        if sources.len() != self.program.ops[op].operands.len() {
+                            return self.words.error_back("the operation has another number of operands");
+                        }
+                    }
+                    Action::Run(op)
+                }
                 "acquire" => Action::Acquire(Pipe::new(self.index("Pipe_")?)),
                 "commit" => Action::Commit(Pipe::new(self.index("Pipe_")?), self.op()?),
                 "wait" => Action::Wait(Pipe::new(self.index("Pipe_")?), self.reader()?),
@@ -436,20 +479,55 @@ impl<'w, 'a> Parser<'w, 'a> {
                 _ => return self.words.error_back(format!("`{word}` is no step")),
             };
             self.words.expect("@")?;
-            let base = match self.words.name("first, k or n")? {
-                "first" => Base::First,
-                "k" => Base::Round,
-                "n" => Base::Trips,
-                word => return self.words.error_back(format!("expected first, k or n, found `{word}`")),
-            };
-            let negative = self.words.eat("-");
-            if !negative {
-                self.words.expect("+")?;
+            let at = self.counted()?;
+            if sources.iter().flatten().any(|s: &(Source, Base)| s.1 != at.base) {
+                return self.words.error_back("operands are counted from something else than the step is");
             }
-            let number: u32 = self.words.number("an iteration")?;
-            let offset = if negative { -i64::from(number) } else { i64::from(number) };
-            steps.push(Step { action, at: At { base, offset } });
+            let sources = sources.into_iter().map(|s| s.map(|s| s.0)).collect();
+            steps.push(Step { action, at, sources });
         }
         Ok(steps)
+    }
+
+    fn counted(&mut self) -> Result<At, TextError> {
+        let base = match self.words.name("first, k or n")? {
+            "first" => Base::First,
+            "k" => Base::Round,
+            "n" => Base::Trips,
+            word => return self.words.error_back(format!("expected first, k or n, found `{word}`")),
+        };
+        let negative = self.words.eat("-");
+        if !negative {
+            self.words.expect("+")?;
+        }
+        let number: u32 = self.words.number("an iteration")?;
+        let offset = if negative { -i64::from(number) } else { i64::from(number) };
+        Ok(At { base, offset })
+    }
+
+    /// Where an operand is, with what that is counted from.
+    fn source(&mut self) -> Result<Option<(Source, Base)>, TextError> {
+        if self.words.eat("-") {
+            return Ok(None);
+        }
+        let pipe = Pipe::new(self.index("Pipe_")?);
+        self.words.expect("[")?;
+        let At { base, offset: fill } = self.counted()?;
+        self.words.expect("]")?;
+        let mut turn = None;
+        if self.words.eat("in") {
+            let buffer = Buffer::new(self.index("buffer")?);
+            let number: u32 = self.after("turn")?;
+            turn = Some(if self.words.eat("*") {
+                let at = self.counted()?;
+                if at.base != base || number == 0 {
+                    return self.words.error_back("turns are counted from something else than the fill is");
+                }
+                Turn { buffer, times: number, plus: at.offset }
+            } else {
+                Turn { buffer, times: 0, plus: number.into() }
+            });
+        }
+        Ok(Some((Source { pipe, fill, turn }, base)))
     }
 }

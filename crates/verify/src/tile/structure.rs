@@ -6,7 +6,8 @@ use super::violation::Violation;
 use cranelift_entity::EntityRef;
 use sassafras_tileir::program::{Accumulators, Op, Program, Storage, Value};
 use sassafras_tileir::scheduled::{
-    Action, Agent, AgentData, Backing, Base, Flavour, Input, Pipe, Reader, Scheduled, Step,
+    Action, Agent, AgentData, Backing, Base, Buffer, Flavour, Input, Pipe, Reader, Scheduled, Source, Step,
+    Turn,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,6 +61,7 @@ pub(super) fn violations(program: &Program, scheduled: &Scheduled, limits: &Limi
     c.coverage();
     c.pipes();
     c.inputs();
+    c.sources();
     c.barriers();
     c.mutexes();
     c.buffers();
@@ -71,9 +73,9 @@ pub(super) fn violations(program: &Program, scheduled: &Scheduled, limits: &Limi
 }
 
 impl<'a> Structure<'a> {
-    fn all_steps(&self) -> impl Iterator<Item = (Agent, Step)> + use<'a> {
+    fn all_steps(&self) -> impl Iterator<Item = (Agent, &'a Step)> + use<'a> {
         let agents = self.n.s.agents.iter();
-        agents.flat_map(|(a, d)| parts(d).into_iter().flat_map(move |p| p.1.iter().map(move |&s| (a, s))))
+        agents.flat_map(|(a, d)| parts(d).into_iter().flat_map(move |p| p.1.iter().map(move |s| (a, s))))
     }
 
     fn unknown(&mut self, place: String, what: &'static str, number: usize) {
@@ -114,9 +116,13 @@ impl<'a> Structure<'a> {
             }
         }
         for (a, step) in self.all_steps() {
+            let source = |x: &Source| {
+                let buffer = x.turn.map(|t| t.buffer).filter(|&b| s.buffers.get(b).is_none());
+                pipe(x.pipe).or(buffer.map(|b| ("buffer", b.index())))
+            };
             let wrong = match step.action {
                 Action::Acquire(x) => pipe(x),
-                Action::Run(o) => op(o),
+                Action::Run(o) => op(o).or_else(|| step.sources.iter().flatten().find_map(source)),
                 Action::Commit(x, o) => pipe(x).or_else(|| op(o)),
                 Action::Wait(x, r) | Action::Release(x, r) => pipe(x).or_else(|| reader(r)),
                 Action::Lock(m, o) | Action::Unlock(m, o) => {
@@ -326,7 +332,12 @@ impl<'a> Structure<'a> {
 
     fn pipes(&mut self) {
         let n = self.n;
-        let mut carried: BTreeMap<Value, Pipe> = BTreeMap::new();
+        // By origin: values that pipes carry, and results with who defines them.
+        let mut carried: BTreeMap<Value, Vec<(Value, Pipe)>> = BTreeMap::new();
+        let mut defined: Vec<Vec<(Value, Op)>> = vec![Vec::new(); n.p.values.len()];
+        for (op, d) in n.p.ops.iter() {
+            d.results.iter().for_each(|&r| defined[n.p.origin(r).index()].push((r, op)));
+        }
         for (x, d) in n.s.pipes.iter() {
             let pipe = x.to_string();
             self.twice(pipe.clone(), &d.writers, |o| format!("`{}` as a writer", n.op(o)));
@@ -342,24 +353,10 @@ impl<'a> Structure<'a> {
                 self.found.push(Violation::NoTiles { pipe: pipe.clone() });
             }
             for &v in &d.values {
-                if n.p.values[v].part_of.is_some() {
-                    self.found.push(Violation::NotOrigin { pipe: pipe.clone(), value: n.value(v) });
-                }
-                let mut writers = d.writers.clone();
-                writers.sort_unstable();
-                writers.dedup();
-                if writers != self.writers[v.index()] {
-                    self.found.push(Violation::Writers {
-                        pipe: pipe.clone(),
-                        value: n.value(v),
-                        writers: n.ops(&writers),
-                        wanted: n.ops(&self.writers[v.index()]),
-                    });
-                }
                 // Something without storage may be told to several.
+                let others = carried.entry(n.p.origin(v)).or_default();
                 if n.p.values[v].bytes > 0
-                    && let Some(first) = carried.insert(v, x)
-                    && first != x
+                    && let Some((_, first)) = others.iter().find(|o| o.1 != x && overlap(n.p, v, o.0))
                 {
                     self.found.push(Violation::CarriedTwice {
                         value: n.value(v),
@@ -367,6 +364,26 @@ impl<'a> Structure<'a> {
                         second: pipe.clone(),
                     });
                 }
+                others.push((v, x));
+            }
+            // Whoever defines anything of what it carries, and nobody else.
+            let mut wanted: Vec<Op> = Vec::new();
+            for &v in &d.values {
+                let of = defined[n.p.origin(v).index()].iter();
+                wanted.extend(of.filter(|r| overlap(n.p, r.0, v)).map(|r| r.1));
+            }
+            wanted.sort_unstable();
+            wanted.dedup();
+            let mut writers = d.writers.clone();
+            writers.sort_unstable();
+            writers.dedup();
+            if !d.values.is_empty() && writers != wanted {
+                self.found.push(Violation::Writers {
+                    pipe: pipe.clone(),
+                    values: d.values.iter().map(|&v| n.value(v)).collect(),
+                    writers: n.ops(&writers),
+                    wanted: n.ops(&wanted),
+                });
             }
             let bad: Vec<_> = d.readers.iter().filter_map(|&r| self.reader(x, r)).collect();
             self.found.extend(bad);
@@ -378,8 +395,9 @@ impl<'a> Structure<'a> {
         let (n, d) = (self.n, &self.n.s.pipes[x]);
         let why = match r.input {
             Input::Operand(i) => {
-                let origin = n.p.origin(n.p.ops[r.op].operands[i as usize].value);
-                (!d.values.contains(&origin)).then_some("it does not carry that value")
+                let value = n.p.ops[r.op].operands[i as usize].value;
+                let carries = d.values.iter().any(|&v| within(n.p, value, v));
+                (!carries).then_some("it does not carry that value")
             }
             Input::Order(i) => {
                 let from = n.p.orders[i as usize].from;
@@ -431,7 +449,7 @@ impl<'a> Structure<'a> {
                 continue;
             }
             let touches = |op: Op| {
-                d.writers.contains(&op) || n.p.ops[op].operands.iter().any(|o| n.p.origin(o.value) == v)
+                d.writers.contains(&op) || n.p.ops[op].operands.iter().any(|o| within(n.p, o.value, v))
             };
             if let Some(&(other, other_agent)) = ends.iter().find(|e| e.1 != agent && touches(e.0)) {
                 self.found.push(Violation::RegisterCrosses {
@@ -475,6 +493,63 @@ impl<'a> Structure<'a> {
             let r = Reader { op: o.to, input: Input::Order(i as u32) };
             if !through.contains_key(&r) {
                 self.found.push(Violation::Unread { input: n.input(r), writers: n.ops(&[o.from]) });
+            }
+        }
+    }
+
+    /// Every run reads its operands where pipes and buffers have them, in its own iteration or as far back as the program says.
+    fn sources(&mut self) {
+        let n = self.n;
+        let mut through: BTreeMap<(Op, u32), Pipe> = BTreeMap::new();
+        for (x, d) in n.s.pipes.iter() {
+            for r in &d.readers {
+                if let Input::Operand(i) = r.input {
+                    through.insert((r.op, i), x);
+                }
+            }
+        }
+        let mut members: BTreeMap<Pipe, Vec<(Buffer, usize)>> = BTreeMap::new();
+        for (b, d) in n.s.buffers.iter() {
+            for (m, member) in d.members.iter().enumerate() {
+                members.entry(member.pipe).or_default().push((b, m));
+            }
+        }
+        for (agent, step) in self.all_steps() {
+            let Action::Run(op) = step.action else { continue };
+            let operands = &n.p.ops[op].operands;
+            let mut wrong = (step.sources.len() != operands.len()).then_some(0);
+            for (i, (o, said)) in operands.iter().zip(&step.sources).enumerate() {
+                let pipe = through.get(&(op, i as u32)).copied();
+                let right = match (pipe, said) {
+                    (None, None) => true,
+                    (Some(x), Some(s)) => {
+                        let own = members.get(&x).map_or(&[][..], |m| m);
+                        let holds = |&&(b, m): &&(Buffer, usize)| {
+                            within(n.p, o.value, n.s.buffers[b].members[m].value)
+                        };
+                        let fill = step.at.offset - i64::from(o.distance);
+                        let turn = own.iter().find(holds).map(|&(b, m)| {
+                            let d = &n.s.buffers[b];
+                            let apart = d.members.len() as i64;
+                            let times = if step.at.base == Base::First { 0 } else { d.members.len() as u32 };
+                            let plus = apart * (fill + i64::from(d.members[m].shift)) + m as i64;
+                            Turn { buffer: b, times, plus }
+                        });
+                        (s.pipe, s.fill, s.turn) == (x, fill, turn)
+                    }
+                    _ => false,
+                };
+                if !right {
+                    wrong = wrong.or(Some(i));
+                }
+            }
+            if let Some(i) = wrong {
+                self.found.push(Violation::WrongSource {
+                    agent: n.agent(agent),
+                    step: n.step(step.action),
+                    offset: step.at.offset,
+                    operand: i as u32,
+                });
             }
         }
     }
@@ -665,6 +740,24 @@ impl<'a> Structure<'a> {
             }
         }
     }
+}
+
+/// Whether a value is another one or a part of it.
+pub(super) fn within(program: &Program, value: Value, whole: Value) -> bool {
+    let mut at = Some(value);
+    // `check` refuses circles, so that the chain ends.
+    while let Some(v) = at {
+        if v == whole {
+            return true;
+        }
+        at = program.values[v].part_of;
+    }
+    false
+}
+
+/// Whether two values have bytes in common: one is the other or a part of it.
+pub(super) fn overlap(program: &Program, a: Value, b: Value) -> bool {
+    within(program, a, b) || within(program, b, a)
 }
 
 fn times(offsets: &[i64]) -> String {
