@@ -65,6 +65,10 @@ pub struct Budget {
     pub tensor: u64,
     /// Bytes of registers.
     pub register: u64,
+    /// Bytes of registers that one warp can have.
+    pub warp_register: u64,
+    /// Warps.
+    pub warps: u32,
     /// Named barriers.
     pub barriers: u32,
     /// Bytes of a barrier object.

@@ -57,12 +57,9 @@ pub enum ContractError {
     },
 }
 
-/// Whether a loop's shapes agree.
-pub fn check(program: &Program) -> Result<(), ContractError> {
-    match &program.persistent {
-        Some(shape) => tiles(shape).map(|_| ()),
-        None => Ok(()),
-    }
+/// The loop over tiles that a loop's shapes ask for, if they agree. Asked before anything is scheduled.
+pub fn check(program: &Program, clusters: u64) -> Result<Option<TileLoop>, ContractError> {
+    program.persistent.as_ref().map(|shape| tile_loop(shape, clusters)).transpose()
 }
 
 /// Tiles in each dimension, and all of them.
@@ -90,7 +87,7 @@ fn tiles(shape: &Persistent) -> Result<(Vec<u64>, u64), ContractError> {
 }
 
 /// The loop over tiles for so many clusters; each takes as many tiles at once as it has blocks.
-pub fn tile_loop(shape: &Persistent, clusters: u64) -> Result<TileLoop, ContractError> {
+fn tile_loop(shape: &Persistent, clusters: u64) -> Result<TileLoop, ContractError> {
     let (each, all) = tiles(shape)?;
     let blocks: u64 = shape.cluster.iter().product();
     let count = all / blocks.max(1);

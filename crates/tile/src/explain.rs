@@ -1,6 +1,8 @@
 //! Why II is not lower, what would have to change for one less, and what each buffer costs.
 
-use crate::generate::problem::{build, duration};
+use crate::agents::Plan;
+use crate::buffers;
+use crate::generate::problem::build;
 use crate::generate::{Generated, serial};
 use sassafras_modulo::{Change, WhatIf, bounds};
 use sassafras_tileir::program::{Program, Storage};
@@ -42,15 +44,15 @@ pub struct BufferCost {
 }
 
 /// Cycles of one iteration when nothing overlaps with the next.
-pub fn serial_cycles(program: &Program) -> u64 {
-    let built = build(program, &BTreeMap::new(), 1);
+pub fn serial_cycles(program: &Program, plans: &[Plan]) -> u64 {
+    let built = build(program, plans, &BTreeMap::new(), 1);
     serial::generate(program, &built.problem, 1).map_or(0, |s| u64::from(s.ii))
 }
 
 /// Explains a schedule.
 pub fn explain(program: &Program, generated: &Generated) -> Explanation {
     let analysis = &generated.analysis;
-    let built = build(program, &analysis.caps, 1);
+    let built = build(program, &generated.plans, &analysis.caps, 1);
     let found = bounds(&built.problem);
     let above = u64::from(analysis.ii).saturating_sub(found.mii());
     // One less than the bound: what is asked for then is what binds.
@@ -86,7 +88,7 @@ pub fn explain(program: &Program, generated: &Generated) -> Explanation {
             },
         );
     }
-    let free = bounds(&build(program, &BTreeMap::new(), 1).problem).mii();
+    let free = bounds(&build(program, &generated.plans, &BTreeMap::new(), 1).problem).mii();
     let price = (found.mii() > free).then(|| {
         let limited: Vec<String> =
             analysis.caps.iter().map(|(&v, d)| format!("`{}` to {d}", program.values[v].name)).collect();
@@ -104,34 +106,20 @@ pub fn explain(program: &Program, generated: &Generated) -> Explanation {
 
 fn buffer_costs(program: &Program, generated: &Generated) -> Vec<BufferCost> {
     let analysis = &generated.analysis;
-    let ii = i64::from(analysis.ii);
-    let writers = program.writers();
     let mut costs: Vec<BufferCost> = generated
         .layout
         .plots
         .iter()
         .map(|p| {
-            let lives = p.members.iter().map(|&(_, value, _)| {
-                let start = writers[cranelift_entity::EntityRef::index(value)]
-                    .iter()
-                    .map(|&w| analysis.place(w).time)
-                    .min()
-                    .unwrap_or(0);
-                let reads = program.ops.iter().flat_map(|(op, data)| {
-                    let own = data.operands.iter().filter(|o| program.origin(o.value) == value);
-                    own.map(move |o| {
-                        analysis.place(op).time
-                            + i64::from(duration(program, op))
-                            + ii * i64::from(o.distance)
-                    })
-                });
-                reads.max().unwrap_or(start) - start
+            let lives = p.members.iter().map(|&(pipe, _, _)| {
+                let (start, end) = buffers::life(program, analysis, &generated.layout.pipes[pipe]);
+                end - start
             });
             let lives = lives.max().unwrap_or(0);
             let fewer = (p.depth > 1 && p.members.len() == 1).then(|| {
                 let mut caps = analysis.caps.clone();
-                caps.insert(p.members[0].1, p.depth - 1);
-                bounds(&build(program, &caps, 1).problem).mii()
+                caps.insert(program.origin(p.members[0].1), p.depth - 1);
+                bounds(&build(program, &generated.plans, &caps, 1).problem).mii()
             });
             BufferCost {
                 values: p.members.iter().map(|m| program.values[m.1].name.clone()).collect(),

@@ -16,7 +16,7 @@ pub enum Selection {
     Serial,
 }
 
-/// Choices for [`generate`](crate::generate()) and [`materialise`](crate::materialise()).
+/// Choices for [`generate`](crate::generate()).
 #[derive(Clone, Debug)]
 pub struct Options {
     /// How operations are given to agents.
@@ -31,6 +31,8 @@ pub struct Options {
     pub max_constraint_iterations: u32,
     /// Most stages where one agent runs everything.
     pub unspecialized_stages: u32,
+    /// Most agents that compute, where operations that share no registers can be divided among them.
+    pub compute_agents: u32,
     /// Orders that the first arm tries for a group.
     pub permute_budget: u32,
     /// Cycles per operation at which the third arm makes room.
@@ -54,6 +56,7 @@ impl Default for Options {
             rrt_size_threshold: threshold("rrt_size_threshold"),
             max_constraint_iterations: threshold("max_constraint_iterations"),
             unspecialized_stages: threshold("unspecialized_pipeline_num_stages"),
+            compute_agents: 1,
             permute_budget: threshold("permute_budget"),
             retry_budget: threshold("retry_budget"),
             unlimited: false,

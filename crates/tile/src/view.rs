@@ -300,7 +300,7 @@ pub fn view(program: &Program, generated: &Generated, scheduled: &Scheduled, opt
         known,
         optimal,
         stages: analysis.stages,
-        serial_cycles: explain::serial_cycles(program),
+        serial_cycles: explain::serial_cycles(program, &generated.plans),
         generator: analysis.generator.word(),
         serial_because: analysis.serial_because,
         trivial: analysis.trivial,

@@ -1,5 +1,6 @@
 //! Loops that are tight on storage: results in the place of operands, larger II, and what stays serial.
 
+use sassafras_tile::buffers::table;
 use sassafras_tile::{Generated, Generator, Options, generate, materialise};
 use sassafras_tileir::program::{Program, Storage, parse};
 use sassafras_tileir::scheduled::Scheduled;
@@ -13,8 +14,8 @@ fn one(text: &str) -> Program {
 fn sound(program: &Program) -> (Generated, Scheduled) {
     let options = Options::default();
     let generated = generate(program, &options).expect("a schedule");
-    let scheduled = materialise(program, &generated, &options).expect("a loop");
-    prove(program, &scheduled, &Limits::NONE, &Effort::default()).expect("no complaint");
+    let scheduled = materialise(program, &generated).expect("a loop");
+    prove(program, &scheduled, &Limits::of(table(program)), &Effort::default()).expect("no complaint");
     for trips in 0..4 {
         explore(program, &scheduled, trips, 200_000, true).expect("no complaint");
     }
@@ -76,11 +77,11 @@ fn ii_grows_before_iterations_stop_to_overlap() {
   value a : register 4096 f32
   value b : register 4096 f32
   value c : register 4096 f32
-  op load = simt_load () -> (a) { latency 10 hold r0 0..10 }
-  op f = simt (a) -> (b) { latency 10 hold r1 0..10 }
-  op g = simt (b) -> (c) { latency 10 hold r2 0..10 }
-  op s = simt_store (c) -> () { latency 10 hold r3 0..10 }
-  op t = simt () -> () { latency 100 }
+  op load = simt_load () -> (a) { latency 10 hold r0 0..5 }
+  op f = simt (a) -> (b) { latency 10 hold r1 0..5 }
+  op g = simt (b) -> (c) { latency 10 hold r2 0..5 }
+  op s = simt_store (c) -> () { latency 10 hold r3 0..5 }
+  op t = tma_store () -> () { async latency 100 }
   order s -> t latency 0 distance 0
 }");
     let (generated, scheduled) = sound(&program);
@@ -105,8 +106,8 @@ fn an_ii_above_the_bound_is_proven_where_exact_search_can() {
     let program = one("loop holes {
   arch sm_90
   resource alu 1
-  op f = simt () -> () { latency 4 hold alu 0..1 hold alu 2..3 }
-  op g = simt () -> () { latency 2 hold alu 0..2 }
+  op f = simt () -> () { async latency 4 hold alu 0..1 hold alu 2..3 }
+  op g = simt () -> () { async latency 2 hold alu 0..2 }
 }");
     let (generated, _) = sound(&program);
     let analysis = &generated.analysis;
@@ -125,4 +126,49 @@ fn few_stages_are_kept_by_every_generator() {
             assert!(generated.analysis.stages <= 2, "{seed}: {}", generated.analysis.stages);
         }
     }
+}
+
+#[test]
+fn synchronous_operations_of_an_agent_take_turns() {
+    // Nothing is held but the warps: as long as each takes, one after the other.
+    let text = "loop turns {
+  arch sm_90
+  resource alu 1
+  op f = simt () -> () { latency 100 }
+  op g = simt () -> () { latency 100 }
+  op h = simt () -> () { latency 100 hold alu 0..30 }
+}";
+    let (generated, _) = sound(&one(text));
+    // What comes after the last hold is waiting, which others can use.
+    assert_eq!(generated.analysis.ii, 230);
+    assert!(generated.analysis.bound.contains("warps of all"), "{}", generated.analysis.bound);
+    // What runs by itself takes nobody's turn.
+    let (generated, _) = sound(&one(&text.replace("{ latency", "{ async latency")));
+    assert_eq!(generated.analysis.ii, 30);
+}
+
+#[test]
+fn agents_that_compute_share_what_registers_do_not_hold_together() {
+    let program = one("loop parts {
+  arch sm_90
+  value a : register 64 f32
+  value b : register 64 f32
+  value s : shared 64 f32
+  op load = tma_load () -> (s) { async latency 10 }
+  op f = simt (s) -> (a) { latency 60 }
+  op g = simt (a) -> () { latency 40 }
+  op h = simt (s) -> (b) { latency 50 }
+  op i = simt (b) -> () { latency 40 }
+}");
+    let agents = |compute_agents| {
+        let options = Options { compute_agents, ..Options::default() };
+        let generated = generate(&program, &options).expect("a schedule");
+        let names: Vec<String> =
+            generated.plans.iter().map(|p| format!("{}:{}", p.name, p.ops.len())).collect();
+        (generated.analysis.ii, names.join(" "))
+    };
+    assert_eq!(agents(1), (190, "transfers:1 compute:4".to_owned()));
+    assert_eq!(agents(2), (100, "transfers:1 compute.0:2 compute.1:2".to_owned()));
+    // There are no more than sets.
+    assert_eq!(agents(3), agents(2));
 }

@@ -13,7 +13,7 @@ fn read(body: &str) -> Program {
 /// Schedules, materialises and proves a loop.
 fn both(program: &Program, options: &Options) -> (Generated, Scheduled) {
     let generated = generate(program, options).unwrap_or_else(|e| panic!("{e}\n{}", program::print(program)));
-    let scheduled = materialise(program, &generated, options).unwrap_or_else(|e| panic!("{e}"));
+    let scheduled = materialise(program, &generated).unwrap_or_else(|e| panic!("{e}"));
     let effort = Effort { seeds: 1, large: 1, ..Effort::default() };
     prove(program, &scheduled, &Limits::NONE, &effort).unwrap_or_else(|v| panic!("{v}"));
     (generated, scheduled)

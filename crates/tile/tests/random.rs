@@ -15,18 +15,13 @@ fn prove_one(program: &Program, strategy: Strategy) -> Option<u32> {
         Err(GenerateError::Buffers { .. } | GenerateError::Problem(_)) => return None,
         Err(error) => panic!("{error}\n{}", print(program)),
     };
-    let scheduled = match materialise(program, &generated, &options) {
+    let scheduled = match materialise(program, &generated) {
         Ok(scheduled) => scheduled,
         Err(MaterialiseError::Barriers { .. }) => return None,
         Err(error) => panic!("{error}\n{}", print(program)),
     };
     let budget = sassafras_tile::buffers::table(program);
-    let limits = Limits {
-        register: budget.register,
-        shared: budget.shared,
-        tensor: budget.tensor,
-        barriers: budget.barriers,
-    };
+    let limits = Limits::of(budget);
     let effort = Effort { seeds: 1, large: 1, held_steps: 1 << 14, ..Effort::default() };
     if let Err(violation) = prove(program, &scheduled, &limits, &effort) {
         panic!("{violation}\n{}\n{}", print(program), scheduled::print(&scheduled, program));

@@ -35,7 +35,7 @@ fn read(body: &str) -> Program {
 /// Runs something on a placement attempt at one II with nothing placed.
 fn at<R>(body: &str, ii: u32, run: impl FnOnce(&mut State<'_>) -> R) -> R {
     let program = read(body);
-    let built = problem::build(&program, &BTreeMap::new(), 1);
+    let built = problem::build(&program, &[], &BTreeMap::new(), 1);
     let groups = Groups::of(&program);
     let distances = Distances::new(&built.problem, ii).expect("no positive circuit");
     let table = Table::new(&built.problem, ii).expect("a table");
@@ -52,7 +52,7 @@ fn generated(program: &Program, options: &Options) -> Generated {
 
 fn both(program: &Program, options: &Options) -> (Generated, Scheduled) {
     let generated = generated(program, options);
-    let scheduled = materialise(program, &generated, options).unwrap_or_else(|e| panic!("{e}"));
+    let scheduled = materialise(program, &generated).unwrap_or_else(|e| panic!("{e}"));
     (generated, scheduled)
 }
 
@@ -565,7 +565,7 @@ fn canonical_owners_of_random_loops_are_the_earliest() {
     for seed in 0..60 {
         let program = random::program(2 + (seed % 15) as u32, seed);
         let Ok(found) = generate(&program, &Options::default()) else { continue };
-        let Ok(scheduled) = materialise(&program, &found, &Options::default()) else { continue };
+        let Ok(scheduled) = materialise(&program, &found) else { continue };
         let key = |o: program::Op| (found.analysis.place(o).stage, found.analysis.place(o).order);
         for p in scheduled.pipes.values() {
             let all = if p.writers.is_empty() {
@@ -628,7 +628,7 @@ fn mutexes_come_before_pipes_and_numbers_are_given_lowest_first() {
 fn there_are_32_named_barriers() {
     let run = |program: &Program| {
         let found = generated(program, &Options::default());
-        materialise(program, &found, &Options::default())
+        materialise(program, &found)
     };
     assert!(run(&barriers(30, 2)).is_ok());
     assert_eq!(run(&barriers(30, 3)), Err(MaterialiseError::Barriers { wanted: 33, have: 32 }));

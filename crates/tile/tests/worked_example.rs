@@ -15,7 +15,7 @@ fn example() -> Program {
 /// Cycles of load, write, matrix operation and read.
 fn cost(times: [i64; 4], ii: u32, feasibility: Feasibility) -> Cost {
     let program = example();
-    let built = build(&program, &BTreeMap::new(), 1);
+    let built = build(&program, &[], &BTreeMap::new(), 1);
     let op = |name| problem::op(program.op(name).expect("an operation"));
     let path = (op("tiled_tma_load"), op("smem_read"));
     of_schedule(&built.problem, &Schedule { ii, times: times.to_vec() }, feasibility, Some(path))
@@ -56,7 +56,7 @@ fn the_generator_proves_an_interval_of_15() {
     assert_eq!(found.evidence, Evidence::Exhaustive);
     assert!(found.is_optimal());
     assert!(found.bound.contains("tp_smem_wr"), "{}", found.bound);
-    let problem = build(&program, &BTreeMap::new(), 1).problem;
+    let problem = build(&program, &[], &BTreeMap::new(), 1).problem;
     assert_eq!(bounds(&problem).mii(), 15);
 }
 

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 const LOOPS: &str = include_str!("tile/loops.txt");
 const SCHEDULES: &str = include_str!("tile/schedules.txt");
-const LIMITS: Limits = Limits { register: 1 << 16, shared: 1 << 14, tensor: 0, barriers: 32 };
+const LIMITS: Limits =
+    Limits { register: 1 << 16, warp_register: 1 << 12, warps: 32, shared: 1 << 14, tensor: 0, barriers: 32 };
 /// States that the oracle looks at before it gives up.
 const MOST: u64 = 1 << 18;
 

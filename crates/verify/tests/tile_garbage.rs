@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use sassafras_tileir::program::{self, Op, Program, Storage, Value};
 use sassafras_tileir::scheduled::{
-    self, Action, AgentData, At, Backing, Base, BufferData, Flavour, Input, Member, Mutex, MutexData, Pipe,
-    PipeData, Reader, Scheduled, Step, Strategy as Split,
+    self, Action, AgentData, At, Backing, Base, Buffer, BufferData, Flavour, Input, Member, Mutex, MutexData,
+    Pipe, PipeData, Place, Reader, Scheduled, Source, Step, Strategy as Split, Turn,
 };
 use sassafras_verify::tile::mutate::{Kind, mutate};
 use sassafras_verify::tile::{Effort, Limits, check, explore, prove, replay};
@@ -72,7 +72,18 @@ impl Dice<'_> {
             63 => i64::MIN,
             r => i64::from(r % 4) - 2,
         };
-        Step { action, at: At { base, offset } }
+        let source = |d: &mut Self| Source {
+            pipe: Pipe::from_u32(d.index(pipes)),
+            fill: offset.saturating_sub(i64::from(d.roll() % 3)),
+            turn: d.roll().is_multiple_of(2).then(|| Turn {
+                buffer: Buffer::from_u32(d.index(3)),
+                times: d.number(),
+                plus: i64::from(d.number()),
+            }),
+        };
+        let count = if matches!(action, Action::Run(_)) { self.roll() % 3 } else { 0 };
+        let sources = (0..count).map(|_| self.roll().is_multiple_of(2).then(|| source(self))).collect();
+        Step { action, at: At { base, offset }, sources }
     }
 }
 
@@ -121,19 +132,28 @@ fn garbage(p: &Program, dice: &mut Dice<'_>) -> Scheduled {
         epilogue: steps(d),
         short: steps(d),
     });
-    Scheduled {
+    let mut made = Scheduled {
         name: p.name.clone(),
         ii: dice.number(),
         stages: dice.number(),
         strategy: Split::None,
         trivial: false,
         short_below: u64::from(dice.number()),
+        places: dice.list(p.ops.len() as u32 + 1, |d| Place {
+            stage: d.number(),
+            row: d.number(),
+            order: d.number(),
+        }),
         pipes: pipes.into_iter().collect(),
         mutexes: mutexes.into_iter().collect(),
         buffers: buffers.into_iter().collect(),
         agents: agents.into_iter().collect(),
         tile_loop: None,
+    };
+    if dice.roll().is_multiple_of(2) {
+        made.set_sources(p);
     }
+    made
 }
 
 fn ask_everything(p: &Program, s: &Scheduled) {

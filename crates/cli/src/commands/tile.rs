@@ -272,22 +272,7 @@ fn options(arguments: &Arguments) -> Options {
 /// Proves a schedule against the machine's limits.
 fn proven(name: &str, program: &Program, scheduled: &Scheduled, unlimited: bool) -> Result<Proof> {
     let budget = buffers::table(program);
-    // Who asks for memory without end means the budgets of the loop, too.
-    let mut program = std::borrow::Cow::Borrowed(program);
-    if unlimited && !program.budgets.is_empty() {
-        program.to_mut().budgets.clear();
-    }
-    let program = &*program;
-    let limits = if unlimited {
-        Limits::NONE
-    } else {
-        Limits {
-            register: budget.register,
-            shared: budget.shared,
-            tensor: budget.tensor,
-            barriers: budget.barriers,
-        }
-    };
+    let limits = if unlimited { Limits::NONE } else { Limits::of(budget) };
     prove(program, scheduled, &limits, &Effort::default())
         .map_err(|violation| Failure::Wrong(format!("{name}: loop `{}`: {violation}", program.name)).into())
 }
@@ -345,7 +330,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let made = choose(&program, |parts| input.divided(&program, parts), &options)
             .map_err(|e| e.to_string())
             .and_then(|chosen| {
-                let scheduled = materialise(&chosen.program, &chosen.generated, &options);
+                let scheduled = materialise(&chosen.program, &chosen.generated);
                 scheduled.map(|s| (chosen, s)).map_err(|e| e.to_string())
             });
         let (chosen, scheduled) = match made {

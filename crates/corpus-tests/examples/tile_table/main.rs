@@ -91,7 +91,7 @@ fn row(whole: &Program, divided: impl FnMut(u32) -> Option<Program>) -> (String,
         1 => program.name.clone(),
         parts => format!("{} in {parts} parts", program.name),
     };
-    let scheduled = match materialise(program, &generated, &options) {
+    let scheduled = match materialise(program, &generated) {
         Ok(scheduled) => scheduled,
         Err(error) => {
             return (
@@ -104,7 +104,7 @@ fn row(whole: &Program, divided: impl FnMut(u32) -> Option<Program>) -> (String,
     let (least, optimal) = if a.is_optimal() {
         ("bound".to_owned(), true)
     } else {
-        let problem = build(program, &a.caps, 1).problem;
+        let problem = build(program, &generated.plans, &a.caps, 1).problem;
         let ask = exact::Options { total: EXACT, per_ii: EXACT, below: Some(a.ii) };
         match exact::least_ii(&problem, &ask) {
             Ok(found) if found.schedule.is_none() && found.proven_below >= u64::from(a.ii) => {
@@ -118,12 +118,7 @@ fn row(whole: &Program, divided: impl FnMut(u32) -> Option<Program>) -> (String,
         }
     };
     let table = buffers::table(program);
-    let limits = Limits {
-        register: table.register,
-        shared: table.shared,
-        tensor: table.tensor,
-        barriers: table.barriers,
-    };
+    let limits = Limits::of(table);
     let proof = match prove(program, &scheduled, &limits, &Effort::default()) {
         Ok(proof) if proof.exact => format!("{} replays, exact", proof.replays),
         Ok(proof) => format!("{} replays", proof.replays),

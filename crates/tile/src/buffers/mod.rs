@@ -26,6 +26,9 @@ use sassafras_machine::tile::{Budget, budget};
 use sassafras_tileir::program::{Accumulators, Op, Program, Storage, Value};
 use std::collections::BTreeMap;
 
+/// Warps whose registers matrix instructions take together.
+const WARPGROUP: u32 = 4;
+
 /// A buffer to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plot {
@@ -43,9 +46,11 @@ pub struct Plot {
     pub members: Vec<(usize, Value, u32)>,
 }
 
-/// All buffers of a loop.
+/// All pipes and buffers of a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
+    /// Pipes, as they were solved for.
+    pub pipes: Vec<Skeleton>,
     /// Slots of each pipe.
     pub depths: Vec<u32>,
     /// Buffers.
@@ -90,7 +95,7 @@ pub fn table(program: &Program) -> &'static Budget {
 }
 
 /// A fill's life in cycles, from iteration 0's point of view.
-fn life(program: &Program, analysis: &Analysis, pipe: &Skeleton) -> (i64, i64) {
+pub(crate) fn life(program: &Program, analysis: &Analysis, pipe: &Skeleton) -> (i64, i64) {
     let ii = i64::from(analysis.ii);
     let start = pipe.producers.iter().map(|&w| analysis.place(w).time).min().unwrap_or(0);
     let end = pipe.readers.iter().map(|r| {
@@ -178,7 +183,27 @@ pub fn assign(
             });
         }
     }
-    Ok(Layout { depths, plots, used })
+    Ok(Layout { pipes: pipes.to_vec(), depths, plots, used })
+}
+
+/// Gives agents as many warps as their registers take, in whole groups of [`WARPGROUP`] where that is more than they have.
+pub fn fit_warps(program: &Program, pipes: &[Skeleton], layout: &Layout, plans: &mut [Plan]) {
+    let limit = table(program).warp_register;
+    for plan in plans {
+        let mine = |pipe: usize| {
+            let p = &pipes[pipe];
+            // What is from before the loop is in every agent that reads it.
+            let readers = p.readers.iter().map(|r| r.op).filter(|_| p.producers.is_empty());
+            p.producers.iter().copied().chain(readers).any(|op| plan.ops.binary_search(&op).is_ok())
+        };
+        let own = layout.plots.iter().filter(|p| p.storage == Storage::Register);
+        let own = own.filter(|p| p.members.iter().any(|m| mine(m.0)));
+        let bytes = own.fold(0_u64, |sum, p| sum.saturating_add(p.bytes.saturating_mul(p.depth.into())));
+        let warps = u32::try_from(bytes.div_ceil(limit.max(1))).unwrap_or(u32::MAX);
+        if warps > plan.warps {
+            plan.warps = warps.checked_next_multiple_of(WARPGROUP).unwrap_or(warps);
+        }
+    }
 }
 
 /// Sets of one-slot values that can share a slot, each in the order of their lives.

@@ -39,7 +39,7 @@ use sassafras_modulo::{
     Table, TableError, Violation, bounds, branch, first_feasible, iterative, verify,
 };
 use sassafras_tileir::program::{Execution, Program, ProgramError, Storage, Value};
-use sassafras_tileir::scheduled::Strategy;
+use sassafras_tileir::scheduled::{Strategy, TileLoop};
 use state::State;
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -106,26 +106,45 @@ pub struct Generated {
     pub analysis: Analysis,
     /// Slots and buffers.
     pub layout: Layout,
+    /// Who runs what.
+    pub plans: Vec<Plan>,
+    /// The loop over tiles around it.
+    pub tile_loop: Option<TileLoop>,
 }
 
 /// Schedules a loop. The same loop and options give the same schedule.
 ///
 /// Where buffers do not fit, limits on slots are tried first, then larger II, then one iteration after the other.
 pub fn generate(program: &Program, options: &Options) -> Result<Generated, GenerateError> {
+    let mut generated = fitted(program, options)?;
+    let pipes = solve::pipes(program, &generated.analysis);
+    buffers::fit_warps(program, &pipes, &generated.layout, &mut generated.plans);
+    Ok(generated)
+}
+
+/// A schedule and buffers that fit.
+fn fitted(program: &Program, options: &Options) -> Result<Generated, GenerateError> {
     program.check()?;
-    contract::check(program)?;
+    let tile_loop = contract::check(program, options.clusters)?;
     let asked = asked_depths(program, options)?;
     let mut caps = asked.clone();
-    let plans = agents::plan(program, options.strategy);
+    let plans = agents::plan(program, options);
     let mut iterations = 0;
     // The II at which buffers did not fit without further limits.
     let mut first = None;
     let fitted = loop {
-        let mut analysis = schedule(program, options, &caps)?;
+        let mut analysis = schedule(program, &plans, options, &caps)?;
         analysis.constraint_iterations = iterations;
         let pipes = solve::pipes(program, &analysis);
         let over = match buffers::assign(program, &analysis, &pipes, &plans, options) {
-            Ok(layout) => break Some(Generated { analysis, layout }),
+            Ok(layout) => {
+                break Some(Generated {
+                    analysis,
+                    layout,
+                    plans: plans.clone(),
+                    tile_loop: tile_loop.clone(),
+                });
+            }
             Err(over) => over,
         };
         if analysis.generator == Generator::Serial && iterations == 0 {
@@ -151,18 +170,19 @@ pub fn generate(program: &Program, options: &Options) -> Result<Generated, Gener
         && let Some(mut found) = roomier(program, options, &asked, &plans, first, most)?
     {
         found.analysis.constraint_iterations += iterations;
+        found.tile_loop = tile_loop;
         return Ok(found);
     }
     if let Some(fitted) = fitted {
         return Ok(fitted);
     }
-    let mut serial = serial_analysis(program, &BTreeMap::new(), "buffers do not fit otherwise")?;
+    let mut serial = serial_analysis(program, &plans, &BTreeMap::new(), "buffers do not fit otherwise")?;
     serial.trivial = true;
     serial.constraint_iterations = iterations;
     let pipes = solve::pipes(program, &serial);
     let layout = buffers::assign(program, &serial, &pipes, &plans, options)
         .map_err(|o| GenerateError::Buffers { storage: o.storage, need: o.need, have: o.have })?;
-    Ok(Generated { analysis: serial, layout })
+    Ok(Generated { analysis: serial, layout, plans, tile_loop })
 }
 
 /// Adds limits.
@@ -186,7 +206,7 @@ fn roomier(
     first: u32,
     most: u32,
 ) -> Result<Option<Generated>, GenerateError> {
-    let built = problem::build(program, asked, 1);
+    let built = problem::build(program, plans, asked, 1);
     let serial = serial::generate(program, &built.problem, 1).ok_or(GenerateError::None)?;
     // Quantised as much as the search that failed, so that tables stay small.
     let quantum = quantum(options, first.into());
@@ -199,7 +219,7 @@ fn roomier(
     let search = first_feasible(range, Gallop::Stride(stride), Confirm::Nothing, |ii| {
         let mut caps = asked.clone();
         for _ in 0..=LIMITS_PER_II {
-            let built = problem::build(program, &caps, quantum);
+            let built = problem::build(program, plans, &caps, quantum);
             let (mut schedule, arms) = match attempt(program, &built.problem, &groups, ii, stages, options) {
                 Ok(found) => found?,
                 Err(error) => {
@@ -214,11 +234,13 @@ fn roomier(
                 failure.get_or_insert(GenerateError::Refused(violation));
                 return None;
             }
-            let mut analysis = publish(program, &built, &schedule, &caps);
+            let mut analysis = publish(program, plans, &built, &schedule, &caps);
             analysis.arms = arms;
             let pipes = solve::pipes(program, &analysis);
             match buffers::assign(program, &analysis, &pipes, plans, options) {
-                Ok(layout) => return Some(Generated { analysis, layout }),
+                Ok(layout) => {
+                    return Some(Generated { analysis, layout, plans: plans.to_vec(), tile_loop: None });
+                }
                 Err(over) => tighten(program, &mut caps, over.caps?),
             }
         }
@@ -281,13 +303,13 @@ fn serial_reason(program: &Program, options: &Options) -> Option<&'static str> {
 }
 
 /// Bounds of a loop, with what binds in words: in cycles, whatever a row of the table stands for.
-fn mii(program: &Program, caps: &BTreeMap<Value, u32>) -> (Mii, String) {
-    let problem = problem::build(program, caps, 1).problem;
+fn mii(program: &Program, plans: &[Plan], caps: &BTreeMap<Value, u32>) -> (Mii, String) {
+    let problem = problem::build(program, plans, caps, 1).problem;
     let own = bounds(&problem);
     let free = if caps.is_empty() {
         own.clone()
     } else {
-        bounds(&problem::build(program, &BTreeMap::new(), 1).problem)
+        bounds(&problem::build(program, plans, &BTreeMap::new(), 1).problem)
     };
     let mut fine = Problem::new();
     let resources: Vec<_> = problem
@@ -311,21 +333,28 @@ fn mii(program: &Program, caps: &BTreeMap<Value, u32>) -> (Mii, String) {
 
 fn serial_analysis(
     program: &Program,
+    plans: &[Plan],
     caps: &BTreeMap<Value, u32>,
     because: &'static str,
 ) -> Result<Analysis, GenerateError> {
-    let built = problem::build(program, caps, 1);
+    let built = problem::build(program, plans, caps, 1);
     built.problem.check()?;
     let schedule = serial::generate(program, &built.problem, 1).ok_or(GenerateError::None)?;
     verify(&built.problem, &schedule).map_err(GenerateError::Refused)?;
-    let mut found = publish(program, &built, &schedule, caps);
+    let mut found = publish(program, plans, &built, &schedule, caps);
     found.generator = Generator::Serial;
     found.serial_because = Some(because);
     Ok(found)
 }
 
 /// The analysis of a schedule in rows of the problem.
-fn publish(program: &Program, built: &Built, schedule: &Schedule, caps: &BTreeMap<Value, u32>) -> Analysis {
+fn publish(
+    program: &Program,
+    plans: &[Plan],
+    built: &Built,
+    schedule: &Schedule,
+    caps: &BTreeMap<Value, u32>,
+) -> Analysis {
     let q = built.quantum;
     let in_cycles = Schedule {
         ii: schedule.ii.saturating_mul(q),
@@ -333,7 +362,7 @@ fn publish(program: &Program, built: &Built, schedule: &Schedule, caps: &BTreeMa
     };
     let places = places(program, &in_cycles);
     let groups = Groups::of(program);
-    let (mii, bound) = mii(program, caps);
+    let (mii, bound) = mii(program, plans, caps);
     Analysis {
         ii: in_cycles.ii,
         stages: places.iter().map(|p| p.stage + 1).max().unwrap_or(1),
@@ -376,18 +405,19 @@ fn pinned(program: &Program, groups: &Groups) -> bool {
 /// One schedule under the given limits.
 fn schedule(
     program: &Program,
+    plans: &[Plan],
     options: &Options,
     caps: &BTreeMap<Value, u32>,
 ) -> Result<Analysis, GenerateError> {
     if let Some(because) = serial_reason(program, options) {
-        return serial_analysis(program, caps, because);
+        return serial_analysis(program, plans, caps, because);
     }
-    let mut built = problem::build(program, caps, 1);
+    let mut built = problem::build(program, plans, caps, 1);
     built.problem.check()?;
     let least = bounds(&built.problem).mii();
     let quantum = quantum(options, least);
     if quantum > 1 {
-        built = problem::build(program, caps, quantum);
+        built = problem::build(program, plans, caps, quantum);
         built.problem.check()?;
     }
     let problem = &built.problem;
@@ -449,7 +479,8 @@ fn schedule(
         if pinned {
             return Err(GenerateError::Prescribed { most });
         }
-        let mut serial = serial_analysis(program, caps, "no generator found a schedule that overlaps")?;
+        let mut serial =
+            serial_analysis(program, plans, caps, "no generator found a schedule that overlaps")?;
         serial.trivial = true;
         serial.probes = search.probes;
         return Ok(serial);
@@ -458,7 +489,7 @@ fn schedule(
         schedule = shortened(program, problem, schedule, stages, false);
     }
     verify(problem, &schedule).map_err(GenerateError::Refused)?;
-    let mut analysis = publish(program, &built, &schedule, caps);
+    let mut analysis = publish(program, plans, &built, &schedule, caps);
     analysis.generator = by;
     analysis.arms = arms;
     analysis.evidence = evidence;

@@ -10,11 +10,14 @@
 //!
 //! Every latency is at least 1, so that whatever depends on something starts strictly later and ties never matter.
 //!
-//! A mutex is a resource of one unit that its operations hold until they are done.
+//! A mutex is a resource of one unit that its operations hold until they are done. So is an agent: its synchronous operations
+//! are issued one after the other, each for as long as it holds anything ([`busy`]). What comes later of a latency only
+//! delays who needs the result, as warps go on until they do.
 
+use crate::agents::Plan;
 use cranelift_entity::EntityRef;
 use sassafras_modulo::{Op, Problem, Use};
-use sassafras_tileir::program::{self, Accumulators, Program, Value};
+use sassafras_tileir::program::{self, Accumulators, Execution, Program, Value};
 use std::collections::BTreeMap;
 
 /// What was made of a loop.
@@ -36,6 +39,19 @@ pub fn duration(program: &Program, op: program::Op) -> u32 {
     program.ops[op].latency.max(1)
 }
 
+/// Cycles for which an operation keeps the warps of its agent from others: none where it runs by itself; as long as it holds
+/// anything; its latency where it holds nothing.
+pub fn busy(program: &Program, op: program::Op) -> u32 {
+    let data = &program.ops[op];
+    match data.execution {
+        Execution::Sync => {
+            let held = data.holds.iter().map(|h| h.start + h.rows).max();
+            held.unwrap_or(data.latency).max(1)
+        }
+        Execution::Async | Execution::InOrder => 0,
+    }
+}
+
 /// Cycles between two operations of which the second needs the first.
 pub fn flow_latency(program: &Program, from: program::Op, to: program::Op) -> u32 {
     let data = &program.ops[from];
@@ -49,8 +65,9 @@ pub fn flow_latency(program: &Program, from: program::Op, to: program::Op) -> u3
     }
 }
 
-/// Builds the problem. `caps`: the most slots of values (origins). `quantum`: cycles that one row stands for.
-pub fn build(program: &Program, caps: &BTreeMap<Value, u32>, quantum: u32) -> Built {
+/// Builds the problem. `plans`: who runs what. `caps`: the most slots of values (origins). `quantum`: cycles that one row stands
+/// for.
+pub fn build(program: &Program, plans: &[Plan], caps: &BTreeMap<Value, u32>, quantum: u32) -> Built {
     let quantum = quantum.max(1);
     let q = |cycles: u32| cycles.div_ceil(quantum);
     let mut problem = Problem::new();
@@ -58,6 +75,12 @@ pub fn build(program: &Program, caps: &BTreeMap<Value, u32>, quantum: u32) -> Bu
         program.resources.values().map(|r| problem.add_resource(r.name.clone(), r.capacity)).collect();
     let mutexes: Vec<_> =
         program.mutexes.values().map(|m| problem.add_resource(format!("mutex {}", m.name), 1)).collect();
+    let agents: Vec<_> =
+        plans.iter().map(|p| problem.add_resource(format!("warps of {}", p.name), 1)).collect();
+    let mut agent_of = vec![None; program.ops.len()];
+    for (plan, &agent) in plans.iter().zip(&agents) {
+        plan.ops.iter().for_each(|o| agent_of[o.index()] = Some(agent));
+    }
     for (op, data) in program.ops.iter() {
         let mut uses: Vec<Use> = data
             .holds
@@ -74,6 +97,8 @@ pub fn build(program: &Program, caps: &BTreeMap<Value, u32>, quantum: u32) -> Bu
                 uses.push(Use::first(mutexes[mutex.index()], q(duration(program, op))));
             }
         }
+        let busy = busy(program, op);
+        uses.extend(agent_of[op.index()].filter(|_| busy > 0).map(|agent| Use::first(agent, q(busy))));
         problem.add_op(data.name.clone(), uses);
     }
     let mut edge = |from: program::Op, to: program::Op, latency: u32, distance: u32| {

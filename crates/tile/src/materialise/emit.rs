@@ -2,25 +2,14 @@
 
 use super::MaterialiseError;
 use crate::agents::Plan;
-use crate::analysis::{Analysis, Generator};
+use crate::analysis::Analysis;
 use crate::buffers::{self, Layout, barriers};
-use crate::options::Options;
-use crate::solve::Skeleton;
 use cranelift_entity::{EntityRef, PrimaryMap};
 use sassafras_machine::tile::threshold;
 use sassafras_tileir::program::{Execution, Mutex, Op, Program};
 use sassafras_tileir::scheduled::{
-    Backing, BufferData, Flavour, Input, Member, MutexData, Pipe, PipeData, Scheduled, Strategy,
+    Backing, BufferData, Flavour, Input, Member, MutexData, Pipe, PipeData, Place, Scheduled, Strategy,
 };
-
-/// What a loop that one agent runs is called.
-pub fn single(analysis: &Analysis, options: &Options) -> Strategy {
-    match options.strategy {
-        Strategy::None => Strategy::None,
-        _ if analysis.generator == Generator::Serial => Strategy::None,
-        _ => Strategy::Unspecialize,
-    }
-}
 
 /// Who runs an operation.
 pub fn agent_of(plans: &[Plan], op: Op) -> usize {
@@ -42,7 +31,6 @@ pub fn emit(
     layout: &Layout,
     plans: &[Plan],
     mutexes: &[(Mutex, Op)],
-    skeletons: &[Skeleton],
 ) -> Result<Scheduled, MaterialiseError> {
     let mut scheduled = Scheduled {
         name: program.name.clone(),
@@ -51,13 +39,18 @@ pub fn emit(
         strategy: Strategy::None,
         trivial: analysis.trivial,
         short_below: 0,
+        places: analysis
+            .places
+            .iter()
+            .map(|p| Place { stage: p.stage, row: p.row, order: p.order })
+            .collect(),
         pipes: PrimaryMap::new(),
         mutexes: PrimaryMap::new(),
         buffers: PrimaryMap::new(),
         agents: PrimaryMap::new(),
         tile_loop: None,
     };
-    for (i, s) in skeletons.iter().enumerate() {
+    for (i, s) in layout.pipes.iter().enumerate() {
         let place = s.key().map(|op| analysis.place(op));
         let tokens = s.values.iter().all(|&v| program.values[v].bytes == 0);
         let carried = s.readers.iter().filter_map(|r| r.distance(program)).max().unwrap_or(0);

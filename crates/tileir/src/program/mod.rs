@@ -123,7 +123,8 @@ pub struct Hold {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Execution {
-    /// The warps that start it are busy until it is done.
+    /// The warps that start it do its work: while it holds anything they start nothing else, and they wait for it where
+    /// they need its result.
     Sync,
     /// It is started and completes by itself, in any order with others (TMA transfers).
     Async,

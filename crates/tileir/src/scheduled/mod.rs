@@ -23,6 +23,10 @@
 //! * [`Action::Release`] says that a reader will have read its fill when it completes;
 //! * [`Action::Lock`] waits until the mutex is free, [`Action::Unlock`] frees it when the operation completes.
 //!
+//! [Places](Place) say when things happen if nothing is late: operation `o` of iteration `i` starts in cycle
+//! `ii * (i + stage) + row`, and iterations follow each other every `ii` cycles. A schedule without places says nothing of its
+//! rate.
+//!
 //! Steps that cannot matter are left out: a pipe whose backing is [`Backing::Local`] has none at all, and a reader in
 //! the agent of a synchronous writer does not wait. Slots are used and must be respected all the same.
 
@@ -395,6 +399,17 @@ pub struct TileLoop {
     pub index_bits: u32,
 }
 
+/// When an operation starts; see the module's comment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// Whole intervals after its iteration begins.
+    pub stage: u32,
+    /// Cycles after that, fewer than the interval.
+    pub row: u32,
+    /// Its position among all operations by stage and row.
+    pub order: u32,
+}
+
 /// A scheduled loop; see the module's comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scheduled {
@@ -410,6 +425,8 @@ pub struct Scheduled {
     pub trivial: bool,
     /// Below so many trips the short steps are performed.
     pub short_below: u64,
+    /// When operations start, by their numbers; empty where nothing is said.
+    pub places: Vec<Place>,
     /// Pipes.
     pub pipes: PrimaryMap<Pipe, PipeData>,
     /// Mutexes.

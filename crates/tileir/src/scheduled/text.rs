@@ -3,6 +3,8 @@
 //! ```text
 //! scheduled matmul {
 //!   ii 256 stages 3 strategy warp-specialize short below 2
+//!   place load_a stage 0 row 0 order 0
+//!   place mma stage 2 row 34 order 1
 //!   buffer buffer0 shared 16384 f16 * 3 at 0 (Pipe_0 a shift 0)
 //!   pipe Pipe_0 tile (load_a) -> (a) -> (mma operand 0) depth 3 initial 0 mbarrier stage 0 order 0
 //!   agent loads warps 1 lead 0 {
@@ -14,7 +16,8 @@
 //! }
 //! ```
 //!
-//! Inputs are operands of an operation, or orders of the program by their position there.
+//! Places are there for all operations in their order, or for none. Inputs are operands of an operation, or orders of the
+//! program by their position there.
 //!
 //! A run says where its operands are: `run mma (Pipe_0[k + 0] in buffer0 turn 1 * k + 0, Pipe_1[k - 1] in buffer1 turn 1 * k + 0, -)
 //! @ k + 0` reads the fill of its iteration and the one before, and an operand that no pipe hands on. Where a run says nothing,
@@ -22,7 +25,7 @@
 
 use super::{
     Action, AgentData, At, Backing, Base, Buffer, BufferData, Flavour, Input, Member, Mutex, MutexData, Pipe,
-    PipeData, Reader, Scheduled, Source, Sources, Step, Strategy, TileLoop, Turn,
+    PipeData, Place, Reader, Scheduled, Source, Sources, Step, Strategy, TileLoop, Turn,
 };
 use crate::lex::{TextError, Words};
 use crate::program::{Op, Persistent, Program, Storage, Value};
@@ -74,6 +77,10 @@ impl Printer<'_> {
                 "  tiles {:?} count {} step {} index {} problem {problem:?} tile {tile:?} cluster {cluster:?}",
                 t.tiles, t.count, t.step, t.index_bits
             )?;
+        }
+        for (place, op) in s.places.iter().zip(self.p.ops.keys()) {
+            let (stage, row, order) = (place.stage, place.row, place.order);
+            writeln!(out, "  place {} stage {stage} row {row} order {order}", self.op(op))?;
         }
         for (buffer, b) in s.buffers.iter() {
             let members: Vec<String> = b
@@ -228,6 +235,7 @@ impl<'w, 'a> Parser<'w, 'a> {
             strategy,
             trivial: self.words.eat("trivial"),
             short_below,
+            places: Vec::new(),
             pipes: PrimaryMap::new(),
             mutexes: PrimaryMap::new(),
             buffers: PrimaryMap::new(),
@@ -237,6 +245,15 @@ impl<'w, 'a> Parser<'w, 'a> {
         while !self.words.eat("}") {
             match self.words.name("a line of the loop or `}`")? {
                 "tiles" => s.tile_loop = Some(self.tile_loop()?),
+                "place" => {
+                    let op = self.op()?;
+                    if op.index() != s.places.len() {
+                        return self.words.error_back("places come in the order of operations, each once");
+                    }
+                    let stage = self.after("stage")?;
+                    let row = self.after("row")?;
+                    s.places.push(Place { stage, row, order: self.after("order")? });
+                }
                 "buffer" => {
                     self.numbered("buffer", s.buffers.len())?;
                     let buffer = self.buffer()?;
@@ -258,12 +275,15 @@ impl<'w, 'a> Parser<'w, 'a> {
                 }
                 word => {
                     return self.words.error_back(format!(
-                        "`{word}` begins no line; those are tiles, buffer, pipe, mutex and agent"
+                        "`{word}` begins no line; those are tiles, place, buffer, pipe, mutex and agent"
                     ));
                 }
             }
         }
         self.references(&s)?;
+        if !s.places.is_empty() && s.places.len() != self.program.ops.len() {
+            return self.words.error_back("some operations have places and some have not");
+        }
         let sources = Sources::new(self.program, &s);
         for (op, step) in s.runs_mut().filter(|(_, step)| step.sources.is_empty()) {
             step.sources = sources.of(op, step.at);

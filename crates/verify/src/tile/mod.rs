@@ -3,7 +3,8 @@
 //! Goal: whoever made a [`Scheduled`], however, agents that perform it neither race nor wait forever. Nothing here knows
 //! how schedules are made; what a schedule means is said by [`sassafras_tileir::scheduled`] and by nothing else.
 //!
-//! 1. [`check`] reads the schedule: who runs what, for which iterations, what pipes carry, where values live.
+//! 1. [`check`] reads the schedule: who runs what, for which iterations, what pipes carry, where values live; and, where the
+//!    schedule says when operations start, whether iterations can follow each other as fast as it claims.
 //! 2. [`replay`] performs it once, with operations that take as long as they like ([`Delay`]), and looks at every start: is
 //!    what the operation reads in its slot and complete, is what it overwrites no longer wanted, are orders and mutexes
 //!    kept?
@@ -48,6 +49,7 @@ mod random;
 mod replay;
 mod structure;
 mod tiles;
+mod timing;
 mod violation;
 
 pub use explore::{Explored, explore};
@@ -55,6 +57,7 @@ pub use prove::{Effort, Proof, prove};
 pub use replay::Replayer;
 pub use violation::{Instance, Progress, Stuck, Violation};
 
+use sassafras_machine::tile::Budget;
 use sassafras_tileir::program::{Op, Program, Storage};
 use sassafras_tileir::scheduled::{Agent, Scheduled};
 use std::fmt;
@@ -64,6 +67,10 @@ use std::fmt;
 pub struct Limits {
     /// Bytes of registers.
     pub register: u64,
+    /// Bytes of registers that one warp can have.
+    pub warp_register: u64,
+    /// Warps of all agents.
+    pub warps: u32,
     /// Bytes of shared memory.
     pub shared: u64,
     /// Bytes of tensor memory.
@@ -74,10 +81,32 @@ pub struct Limits {
 
 impl Limits {
     /// No limits at all.
-    pub const NONE: Limits =
-        Limits { register: u64::MAX, shared: u64::MAX, tensor: u64::MAX, barriers: u32::MAX };
+    pub const NONE: Limits = Limits {
+        register: u64::MAX,
+        warp_register: u64::MAX,
+        warps: u32::MAX,
+        shared: u64::MAX,
+        tensor: u64::MAX,
+        barriers: u32::MAX,
+    };
+
+    /// Those of a block.
+    pub fn of(budget: &Budget) -> Limits {
+        Limits {
+            register: budget.register,
+            warp_register: budget.warp_register,
+            warps: budget.warps,
+            shared: budget.shared,
+            tensor: budget.tensor,
+            barriers: budget.barriers,
+        }
+    }
 
     fn bytes(&self, program: &Program, storage: Storage) -> u64 {
+        // No limits at all are none of the program's either.
+        if *self == Limits::NONE {
+            return u64::MAX;
+        }
         let own = program.budgets.iter().rev().find(|b| b.0 == storage);
         own.map_or(
             match storage {

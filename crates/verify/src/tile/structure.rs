@@ -65,9 +65,14 @@ pub(super) fn violations(program: &Program, scheduled: &Scheduled, limits: &Limi
     c.barriers();
     c.mutexes();
     c.buffers();
+    c.registers();
     c.in_place();
     if let Err(why) = super::tiles::check(program.persistent.as_ref(), scheduled.tile_loop.as_ref()) {
         c.found.push(Violation::TileLoop { why });
+    }
+    // Times mean something only of what is right otherwise.
+    if c.found.is_empty() {
+        c.found = super::timing::violations(c.n, &c.owners);
     }
     c.found
 }
@@ -153,6 +158,7 @@ impl<'a> Structure<'a> {
         let slots = s.buffers.values().map(|b| u64::from(b.depth)).sum();
         all.push(("slots of all buffers:".into(), slots, MAX_SLOTS));
         all.push(("short below".into(), s.short_below, MAX_NUMBER));
+        all.push(("stages:".into(), s.stages.into(), MAX_SLOTS));
         for a in s.agents.values() {
             all.push((format!("agent `{}`: a lead of", a.name), a.lead.into(), MAX_NUMBER));
         }
@@ -527,12 +533,13 @@ impl<'a> Structure<'a> {
                         let holds = |&&(b, m): &&(Buffer, usize)| {
                             within(n.p, o.value, n.s.buffers[b].members[m].value)
                         };
-                        let fill = step.at.offset - i64::from(o.distance);
+                        let fill = step.at.offset.saturating_sub(o.distance.into());
                         let turn = own.iter().find(holds).map(|&(b, m)| {
                             let d = &n.s.buffers[b];
                             let apart = d.members.len() as i64;
                             let times = if step.at.base == Base::First { 0 } else { d.members.len() as u32 };
-                            let plus = apart * (fill + i64::from(d.members[m].shift)) + m as i64;
+                            let first = apart * i64::from(d.members[m].shift) + m as i64;
+                            let plus = apart.saturating_mul(fill).saturating_add(first);
                             Turn { buffer: b, times, plus }
                         });
                         (s.pipe, s.fill, s.turn) == (x, fill, turn)
@@ -672,6 +679,39 @@ impl<'a> Structure<'a> {
         }
         for storage in Storage::ALL {
             self.layout(storage);
+        }
+    }
+
+    /// What an agent keeps in registers is in those of its warps. Values from before the loop are in every agent that reads
+    /// them.
+    fn registers(&mut self) {
+        let n = self.n;
+        let mut bytes: BTreeMap<Agent, u64> = BTreeMap::new();
+        for b in n.s.buffers.values().filter(|b| b.storage == Storage::Register) {
+            let pipes = b.members.iter().map(|m| &n.s.pipes[m.pipe]);
+            let agents: BTreeSet<Agent> = pipes
+                .flat_map(|p| match p.writers.is_empty() {
+                    true => p.readers.iter().map(|r| r.op).collect::<Vec<_>>(),
+                    false => p.writers.clone(),
+                })
+                .filter_map(|op| self.owners[op.index()])
+                .collect();
+            for agent in agents {
+                let all = bytes.entry(agent).or_default();
+                *all = all.saturating_add(b.bytes.saturating_mul(b.depth.into()));
+            }
+        }
+        for (agent, bytes) in bytes {
+            let data = &n.s.agents[agent];
+            let limit = self.limits.warp_register.saturating_mul(data.warps.into());
+            if bytes > limit {
+                let (agent, warps) = (data.name.clone(), data.warps);
+                self.found.push(Violation::AgentRegisters { agent, warps, bytes, limit });
+            }
+        }
+        let warps = n.s.agents.values().fold(0_u32, |sum, a| sum.saturating_add(a.warps));
+        if warps > self.limits.warps {
+            self.found.push(Violation::Warps { warps, limit: self.limits.warps });
         }
     }
 

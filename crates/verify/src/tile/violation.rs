@@ -76,6 +76,45 @@ fn quoted(items: &[String]) -> String {
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Violation {
+    // When operations start.
+    /// Some operations have places, some have not.
+    #[error("there are places for {places} of {operations} operations")]
+    Places {
+        /// How many places.
+        places: usize,
+        /// How many operations.
+        operations: usize,
+    },
+    /// A place that cannot be.
+    #[error("places: {what}")]
+    Misplaced {
+        /// What is wrong.
+        what: String,
+    },
+    /// More is held in a row than there is.
+    #[error("{what} is held by {units} units in row {row}, {capacity} are there: this II is not possible")]
+    Overbooked {
+        /// What is held.
+        what: String,
+        /// In which row.
+        row: i64,
+        /// How many units.
+        units: u64,
+        /// How many there are.
+        capacity: u64,
+    },
+    /// An operation starts before something that it needs is done.
+    #[error("`{op}` starts {by} cycles before `{needs}` is done with {why}: this II is not possible")]
+    Early {
+        /// The operation.
+        op: String,
+        /// By how many cycles.
+        by: u64,
+        /// What it needs.
+        needs: String,
+        /// What for.
+        why: String,
+    },
     // What a schedule says, without running it.
     /// The program itself makes no sense.
     #[error("the program makes no sense: {why}")]
@@ -458,6 +497,26 @@ pub enum Violation {
         bytes: u64,
         /// What there is.
         limit: u64,
+    },
+    /// More in registers than an agent's warps have.
+    #[error("agent `{agent}` keeps {bytes} bytes in registers, its {warps} warps have {limit}")]
+    AgentRegisters {
+        /// The agent.
+        agent: String,
+        /// Its warps.
+        warps: u32,
+        /// Bytes of its values.
+        bytes: u64,
+        /// Bytes that its warps have.
+        limit: u64,
+    },
+    /// More warps than a block has.
+    #[error("agents have {warps} warps, a block has {limit}")]
+    Warps {
+        /// Warps of all agents.
+        warps: u32,
+        /// Warps of a block.
+        limit: u32,
     },
     /// A result that should take the place of an operand and has a place of its own.
     #[error("`{op}` writes `{result}` in place of `{value}`, but they are not in the same slot")]
