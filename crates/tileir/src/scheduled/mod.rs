@@ -384,7 +384,12 @@ pub struct AgentData {
     pub short: Vec<Step>,
 }
 
-/// The loop over output tiles around the loop, with an index wide enough for it.
+/// The loop over output tiles around the loop, with an index wide enough for it: `index = cluster; while index < count { tile of
+/// index; index += step }` in every cluster.
+///
+/// For each tile all agents perform the loop from its prologue to its epilogue. Between two tiles they meet, and pipes are
+/// drained: whatever was filled has been read, all slots are free, fills begin at 0 again. So what is right for one tile is
+/// right for all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TileLoop {
     /// What it was built from.
@@ -397,6 +402,54 @@ pub struct TileLoop {
     pub step: u64,
     /// Bits of the index.
     pub index_bits: u32,
+    /// How the index makes the coordinates of the cluster's first tile, dimension by dimension; not used where `work` says
+    /// which tiles there are.
+    pub coordinates: Vec<Coordinate>,
+    /// The tiles that the index stands for, where the source says which.
+    pub work: Vec<WorkTile>,
+}
+
+/// A coordinate: `index / over % of * times`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Coordinate {
+    /// What the index is divided by.
+    pub over: u64,
+    /// Clusters in this dimension.
+    pub of: u64,
+    /// Tiles of a cluster in this dimension.
+    pub times: u64,
+}
+
+/// Coordinates of one work tile in the one representation that everything after uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WorkTile {
+    /// Tile coordinates, one per dimension.
+    pub coordinates: Vec<u64>,
+    /// Whether there is such a tile.
+    pub valid: bool,
+}
+
+impl TileLoop {
+    /// Coordinates from an index: dimension 0 varies fastest, as grids do.
+    pub fn coordinates_of(shape: &Persistent, tiles: &[u64]) -> Vec<Coordinate> {
+        let mut over = 1u64;
+        let dimension = |(&tiles, &cluster): (&u64, &u64)| {
+            let of = (tiles / cluster.max(1)).max(1);
+            let made = Coordinate { over, of, times: cluster };
+            over = over.saturating_mul(of);
+            made
+        };
+        tiles.iter().zip(&shape.cluster).map(dimension).collect()
+    }
+
+    /// The work tile of an index.
+    pub fn work_tile(&self, index: u64) -> WorkTile {
+        let listed = usize::try_from(index).ok().and_then(|i| self.work.get(i));
+        listed.cloned().unwrap_or_else(|| WorkTile {
+            coordinates: self.coordinates.iter().map(|c| index / c.over % c.of * c.times).collect(),
+            valid: index < self.count && self.work.is_empty(),
+        })
+    }
 }
 
 /// When an operation starts; see the module's comment.

@@ -24,8 +24,8 @@
 //! operands are where pipes and buffers have them.
 
 use super::{
-    Action, AgentData, At, Backing, Base, Buffer, BufferData, Flavour, Input, Member, Mutex, MutexData, Pipe,
-    PipeData, Place, Reader, Scheduled, Source, Sources, Step, Strategy, TileLoop, Turn,
+    Action, AgentData, At, Backing, Base, Buffer, BufferData, Coordinate, Flavour, Input, Member, Mutex, MutexData, Pipe,
+    PipeData, Place, Reader, Scheduled, Source, Sources, Step, Strategy, TileLoop, Turn, WorkTile,
 };
 use crate::lex::{TextError, Words};
 use crate::program::{Op, Persistent, Program, Storage, Value};
@@ -77,6 +77,12 @@ impl Printer<'_> {
                 "  tiles {:?} count {} step {} index {} problem {problem:?} tile {tile:?} cluster {cluster:?}",
                 t.tiles, t.count, t.step, t.index_bits
             )?;
+            for c in &t.coordinates {
+                writeln!(out, "  coordinate over {} of {} times {}", c.over, c.of, c.times)?;
+            }
+            for w in &t.work {
+                writeln!(out, "  work {:?}{}", w.coordinates, if w.valid { "" } else { " invalid" })?;
+            }
         }
         for (place, op) in s.places.iter().zip(self.p.ops.keys()) {
             let (stage, row, order) = (place.stage, place.row, place.order);
@@ -396,7 +402,24 @@ impl<'w, 'a> Parser<'w, 'a> {
         let tile = self.words.numbers("an extent")?;
         self.words.expect("cluster")?;
         let cluster = self.words.numbers("an extent")?;
-        Ok(TileLoop { shape: Persistent { problem, tile, cluster }, tiles, count, step, index_bits })
+        let shape = Persistent { problem, tile, cluster };
+        let (mut coordinates, mut work) = (Vec::new(), Vec::new());
+        while self.words.eat("coordinate") {
+            let (over, of, times): (u64, u64, u64) = (self.after("over")?, self.after("of")?, self.after("times")?);
+            if over == 0 || of == 0 {
+                return self.words.error_back("an index cannot be divided by 0");
+            }
+            coordinates.push(Coordinate { over, of, times });
+        }
+        // A text that leaves them out means the usual ones.
+        if coordinates.is_empty() {
+            coordinates = TileLoop::coordinates_of(&shape, &tiles);
+        }
+        while self.words.eat("work") {
+            let coordinates = self.words.numbers("a coordinate")?;
+            work.push(WorkTile { coordinates, valid: !self.words.eat("invalid") });
+        }
+        Ok(TileLoop { shape, tiles, count, step, index_bits, coordinates, work })
     }
 
     fn buffer(&mut self) -> Result<BufferData, TextError> {

@@ -67,7 +67,7 @@ pub(super) fn violations(program: &Program, scheduled: &Scheduled, limits: &Limi
     c.buffers();
     c.registers();
     c.in_place();
-    if let Err(why) = super::tiles::check(program.persistent.as_ref(), scheduled.tile_loop.as_ref()) {
+    if let Err(why) = super::tiles::check(program, scheduled.tile_loop.as_ref()) {
         c.found.push(Violation::TileLoop { why });
     }
     // Times mean something only of what is right otherwise.
