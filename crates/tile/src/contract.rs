@@ -185,12 +185,12 @@ mod tests {
             }
         }
         assert_eq!(seen.len(), 40);
-        assert!(!work_tile(&l, 40).valid);
+        assert!(!l.work_tile(40).valid);
     }
 
     #[test]
     fn the_index_is_as_wide_as_it_must_be() {
-        let bits = |n: u64| tile_loop(&shape(&[n], &[1], &[1]), 132).expect("a loop").index_bits;
+        let bits = |n: u64| tile_loop(&shape(&[n], &[1], &[1]), &[], 132).expect("a loop").index_bits;
         assert_eq!(bits(i32::MAX as u64 - 132), 32);
         assert_eq!(bits(i32::MAX as u64 - 131), 64);
     }

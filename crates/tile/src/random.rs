@@ -2,7 +2,7 @@
 
 use sassafras_modulo::random::Rng;
 use sassafras_tileir::program::{
-    Attributes, Execution, Hold, MutexData, OpData, Operand, Order, Program, ProgramError, ResourceData,
+    Attributes, Execution, Hold, MutexData, OpData, Operand, Order, Out, Program, ProgramError, ResourceData,
     Storage, Value, ValueData,
 };
 
@@ -213,6 +213,12 @@ fn draw(rng: &mut Rng, most: u32, seed: u64) -> Program {
         let (a, b) = (pick(rng, &ops), pick(rng, &ops));
         let distance = if a < b { rng.below(2) } else { 1 + rng.below(2) };
         p.orders.push(Order { from: a, to: b, latency: rng.below(8), distance });
+    }
+    let made: Vec<Value> = p.ops.values().flat_map(|o| o.results.iter().copied()).collect();
+    for _ in 0..rng.below(3) {
+        if let Some(&value) = made.get(rng.below(made.len().max(1) as u32) as usize) {
+            p.outs.push(Out { value, distance: rng.below(6) / 5 });
+        }
     }
     if rng.chance(25) && ops.len() > 3 {
         let mut two: Vec<_> = (0..2).map(|_| pick(rng, &ops)).collect();

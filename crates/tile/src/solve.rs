@@ -58,16 +58,19 @@ pub fn mutexes(program: &Program, analysis: &Analysis) -> Vec<(sassafras_tileir:
 pub fn pipes(program: &Program, analysis: &Analysis) -> Vec<Skeleton> {
     let defined = Defined::new(program);
     let mut sets = Union::new(program.ops.len());
-    let mut read: Vec<(Reader, Value, Vec<Op>)> = Vec::new();
+    let mut read: Vec<Read> = Vec::new();
     for consumer in analysis.sorted() {
         for (i, operand) in program.ops[consumer].operands.iter().enumerate() {
-            let live = defined.live(program, operand.value);
-            live.windows(2).for_each(|pair| {
-                sets.join(pair[1].index(), pair[0].index());
-            });
             let reader = Reader { op: consumer, input: Input::Operand(i as u32) };
-            read.push((reader, operand.value, live));
+            read.push((Some(reader), operand.value, defined.live(program, operand.value)));
         }
+    }
+    // Who reads after the loop reads one slot as well.
+    read.extend(program.outs.iter().map(|o| (None, o.value, defined.live(program, o.value))));
+    for (_, _, live) in &read {
+        live.windows(2).for_each(|pair| {
+            sets.join(pair[1].index(), pair[0].index());
+        });
     }
     let whole = settle(program, &mut sets, &read);
     let mut found: Vec<Skeleton> = Vec::new();
@@ -88,6 +91,7 @@ pub fn pipes(program: &Program, analysis: &Analysis) -> Vec<Skeleton> {
     let mut before: BTreeMap<Value, usize> = BTreeMap::new();
     let outer = outermost(program, &read);
     for (reader, value, live) in read {
+        let Some(reader) = reader else { continue };
         let origin = program.origin(value);
         let reached = match live.first() {
             Some(op) => Some(sets.find(op.index())),
@@ -177,7 +181,8 @@ fn join(program: &Program, a: Value, b: Value) -> Value {
     at
 }
 
-type Read = (Reader, Value, Vec<Op>);
+/// Who reads (nobody of the loop where it is what comes after it), what, and the producers that are live there.
+type Read = (Option<Reader>, Value, Vec<Op>);
 
 /// For each set and origin the value that the set's pipe carries; origins of `whole` as one.
 fn covers(

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use sassafras_tileir::program::{self, Op, Program, Storage, Value};
 use sassafras_tileir::scheduled::{
-    self, Action, AgentData, At, Backing, Base, Buffer, BufferData, Flavour, Input, Member, Mutex, MutexData,
-    Pipe, PipeData, Place, Reader, Scheduled, Source, Step, Strategy as Split, Turn,
+    self, Action, AgentData, At, Backing, BarrierArea, Base, Buffer, BufferData, Flavour, Input, Member,
+    Mutex, MutexData, Pipe, PipeData, Place, Reader, Scheduled, Source, Step, Strategy as Split, Turn,
 };
 use sassafras_verify::tile::mutate::{Kind, mutate};
 use sassafras_verify::tile::{Effort, Limits, check, explore, prove, replay};
@@ -148,6 +148,10 @@ fn garbage(p: &Program, dice: &mut Dice<'_>) -> Scheduled {
         mutexes: mutexes.into_iter().collect(),
         buffers: buffers.into_iter().collect(),
         agents: agents.into_iter().collect(),
+        barriers: dice
+            .roll()
+            .is_multiple_of(2)
+            .then(|| BarrierArea { offset: u64::from(dice.number()) << 20, bytes: dice.number().into() }),
         tile_loop: None,
     };
     if dice.roll().is_multiple_of(2) {

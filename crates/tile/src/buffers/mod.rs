@@ -3,7 +3,8 @@
 //! Between generation and materialisation, in four steps:
 //! 1. *lifetimes*: a fill lives from its first writer's start to its last reader's end, in cycles of the loop; a value
 //!    needs as many slots as iterations begin in that time, and no fewer than the iterations it is carried over;
-//! 2. *barriers*: named barriers for mutexes and for pipes without values ([`barriers`]);
+//! 2. *barriers*: room for the barrier objects of pipes whose ends meet at some; numbers of named barriers are given out when
+//!    pipes are emitted ([`barriers`]);
 //! 3. *buffers*: accumulators take turns in one slot, other values have a ring of slots;
 //! 4. *sharing*: rings of one slot with the same storage, element and size become one buffer where lifetimes are
 //!    disjoint in the same iteration: each then waits for the one before it. A result that may take the place of an
@@ -19,6 +20,7 @@ pub mod barriers;
 use crate::agents::Plan;
 use crate::analysis::Analysis;
 use crate::generate::problem::duration;
+use crate::materialise::emit;
 use crate::options::Options;
 use crate::solve::Skeleton;
 use crate::union::Union;
@@ -55,6 +57,8 @@ pub struct Layout {
     pub depths: Vec<u32>,
     /// Buffers.
     pub plots: Vec<Plot>,
+    /// Bytes of barrier objects, which lie before all buffers of shared memory.
+    pub barriers: u64,
     /// Bytes by storage.
     pub used: BTreeMap<Storage, u64>,
 }
@@ -111,7 +115,9 @@ fn slots(program: &Program, analysis: &Analysis, pipe: &Skeleton) -> u32 {
     let (start, end) = life(program, analysis, pipe);
     let carried = pipe.readers.iter().filter_map(|r| r.distance(program)).max().unwrap_or(0);
     let turns = (end - start).max(1).unsigned_abs().div_ceil(u64::from(analysis.ii.max(1)));
-    u32::try_from(turns).unwrap_or(u32::MAX).max(carried).max(1)
+    // What is wanted after the loop is there until then.
+    let after = pipe.values.iter().filter_map(|&v| program.wanted_after(v)).max().map_or(0, |d| d + 1);
+    u32::try_from(turns).unwrap_or(u32::MAX).max(carried).max(after).max(1)
 }
 
 /// Lays everything out.
@@ -166,12 +172,12 @@ pub fn assign(
             depths[m.0] = depths[m.0].min(p.depth);
         }
     }
-    let barriers: u64 = pipes
-        .iter()
-        .zip(&depths)
-        .map(|(p, &d)| if p.values.is_empty() || p.producers.is_empty() { 0 } else { 2 * u64::from(d) })
-        .sum();
-    let used = place(program, &mut plots, barriers * table(program).barrier_bytes);
+    // Only pipes whose ends meet at barrier objects have some: two for each slot.
+    let local = emit::local(program, analysis, pipes, &depths, &plots);
+    let objects = emit::met(program, plans, &local).into_iter().filter(|m| m.1);
+    let barriers: u64 = objects.map(|(pipe, _)| 2 * u64::from(local.pipes[pipe].depth)).sum();
+    let barriers = barriers * table(program).barrier_bytes;
+    let used = place(program, &mut plots, barriers);
     for (&storage, &need) in &used {
         let have = budget_of(program, options, storage);
         if need > have {
@@ -183,7 +189,7 @@ pub fn assign(
             });
         }
     }
-    Ok(Layout { pipes: pipes.to_vec(), depths, plots, used })
+    Ok(Layout { pipes: pipes.to_vec(), depths, plots, barriers, used })
 }
 
 /// Gives agents as many warps as their registers take, in whole groups of [`WARPGROUP`] where that is more than they have.
@@ -255,6 +261,9 @@ fn share(
         let apart =
             members.windows(2).all(|w| lives[w[0]].1 <= lives[w[1]].0 || place_of[w[1]] == Some(w[0]));
         let (first, last) = (members[0], members[members.len() - 1]);
+        // After the loop there is what was put there last.
+        let kept = |&s: &usize| s == last || program.wanted_after(single[s].1).is_none();
+        let apart = apart && members.iter().all(kept);
         if apart && lives[last].1 <= lives[first].0 + ii {
             union.join(rb, ra);
             classes[ra] = members;
@@ -296,7 +305,8 @@ fn tighten(
     let mut depth: Vec<u32> = plots.iter().map(|p| p.depth).collect();
     let least = |p: &Plot| {
         let carried = p.members.iter().flat_map(|m| &pipes[m.0].readers).filter_map(|r| r.distance(program));
-        carried.max().unwrap_or(0).max(1)
+        let after = p.members.iter().filter_map(|m| program.wanted_after(m.1)).max().map_or(0, |d| d + 1);
+        carried.max().unwrap_or(0).max(after).max(1)
     };
     let mut freed = 0;
     while freed < over {

@@ -85,7 +85,7 @@ pub enum GenerateError {
         have: u64,
     },
     /// A limit on slots below what the loop carries from one iteration to another.
-    #[error("`{value}` cannot do with {asked} slots: it is carried over {least} iterations")]
+    #[error("`{value}` cannot do with {asked} slots: {least} iterations of it are wanted at once")]
     Depth {
         /// The value.
         value: String,
@@ -276,6 +276,7 @@ fn asked_depths(program: &Program, options: &Options) -> Result<BTreeMap<Value, 
         let operands = program.ops.values().flat_map(|o| &o.operands);
         let least =
             operands.filter(|o| program.origin(o.value) == value).map(|o| o.distance).max().unwrap_or(0);
+        let least = least.max(program.wanted_after(value).map_or(0, |d| d + 1));
         if asked < least {
             return Err(GenerateError::Depth { value: program.values[value].name.clone(), asked, least });
         }

@@ -36,6 +36,16 @@ pub enum MaterialiseError {
         /// What there is.
         have: u32,
     },
+    /// A pipe that two kinds of asynchronous operations fill.
+    #[error("{pipe} is filled by `{first}` and by `{second}`: one barrier cannot wait for both")]
+    Producers {
+        /// The pipe.
+        pipe: String,
+        /// A kind.
+        first: String,
+        /// Another one.
+        second: String,
+    },
     /// A defect: the result is not what the analysis says.
     #[error("the materialised loop is wrong: {0}")]
     Post(String),

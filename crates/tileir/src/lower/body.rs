@@ -81,6 +81,8 @@ pub(super) struct Body<'a, 's> {
     pub(super) work: Vec<Work<'a>>,
     /// Who reads a tile: the reader's position, from how many iterations ago.
     pub(super) reads: HashMap<Made, Vec<(usize, u32)>>,
+    /// What the loop passes on at its end: the tile, from how many iterations before the last.
+    pub(super) outs: Vec<(Made, u32)>,
 }
 
 impl<'a, 's> Body<'a, 's> {
@@ -102,7 +104,8 @@ impl<'a, 's> Body<'a, 's> {
             names.insert(name(&binding.name), Named::Carried(i));
             carried.push((*next, initial));
         }
-        let mut body = Body { op, scope, names, carried, work: Vec::new(), reads: HashMap::new() };
+        let mut body =
+            Body { op, scope, names, carried, work: Vec::new(), reads: HashMap::new(), outs: Vec::new() };
         let rows = rows(&region.operations)?;
         let data = body.depends_on_data(&region.operations, &rows);
         for ((op, row), data) in region.operations.iter().zip(rows).zip(data) {
@@ -116,6 +119,13 @@ impl<'a, 's> Body<'a, 's> {
                 if let Source::Made(made, distance, _) = body.source(value) {
                     body.reads.entry(made).or_default().push((position, distance));
                 }
+            }
+        }
+        for (next, _) in &body.carried {
+            if let Source::Made(made, distance, _) = body.source(next)
+                && !body.outs.contains(&(made, distance))
+            {
+                body.outs.push((made, distance));
             }
         }
         Ok(body)

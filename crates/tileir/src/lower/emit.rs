@@ -7,8 +7,8 @@ use super::tables::{Class, Family, tables};
 use super::{Model, Outcome, Reason, attributes, fuse};
 use crate::cuda::{Header, Tile, Type, ViewKind};
 use crate::program::{
-    Attributes, Execution, Hold, Op, OpData, Operand, Order, Program, Resource, ResourceData, Storage, Value,
-    ValueData,
+    Attributes, Execution, Hold, Op, OpData, Operand, Order, Out, Program, Resource, ResourceData, Storage,
+    Value, ValueData,
 };
 use cranelift_entity::EntityRef;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -48,6 +48,8 @@ pub(super) fn emit(body: &Body<'_, '_>, costs: Costs) -> Outcome<Program> {
         emitter.work(position, work).map_err(|why| why.at(work.op))?;
     }
     emitter.orders().map_err(|why| why.at(body.op))?;
+    let outs = body.outs.iter().map(|(made, distance)| (emitter.home[made], *distance));
+    emitter.program.outs = outs.map(|(value, distance)| Out { value, distance }).collect();
     emitter.only_closed();
     // Documented costs are of single operations.
     if costs.model == Model::Hardware {
@@ -253,10 +255,11 @@ impl Emitter<'_, '_, '_> {
         Ok(found)
     }
 
-    /// Whether nobody reads a tile of so many iterations ago after this position.
+    /// Whether nobody reads a tile of so many iterations ago after this position, nor after the loop.
     fn is_last(&self, made: Made, distance: u32, position: usize) -> bool {
         let reads = self.body.reads.get(&made).map_or(&[][..], Vec::as_slice);
-        reads.iter().all(|&(reader, d)| d < distance || d == distance && reader <= position)
+        let in_loop = reads.iter().all(|&(reader, d)| d < distance || d == distance && reader <= position);
+        in_loop && self.body.outs.iter().all(|&(out, d)| out != made || d < distance)
     }
 
     fn work(&mut self, position: usize, work: &Work<'_>) -> Try<()> {

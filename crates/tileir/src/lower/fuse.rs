@@ -36,7 +36,8 @@ fn is_plain(op: &OpData) -> bool {
 fn reader(program: &Program, first: Op) -> Option<Op> {
     let a = &program.ops[first];
     let &[result] = &a.results[..] else { return None };
-    if !is_plain(a) || program.orders.iter().any(|o| o.from == first || o.to == first) {
+    let wanted = program.wanted_after(result).is_some();
+    if wanted || !is_plain(a) || program.orders.iter().any(|o| o.from == first || o.to == first) {
         return None;
     }
     let mut reads = program
@@ -119,6 +120,7 @@ fn rebuild(program: &mut Program, gone: &[bool]) {
             named[v.index()] = true;
         }
     }
+    program.outs.iter().for_each(|o| named[o.value.index()] = true);
     let mut values = PrimaryMap::new();
     let mut value_of: Vec<Option<Value>> = vec![None; program.values.len()];
     for (v, data) in program.values.iter().filter(|(v, _)| named[v.index()]) {
@@ -132,6 +134,7 @@ fn rebuild(program: &mut Program, gone: &[bool]) {
         data.results.iter_mut().for_each(|v| *v = value_of[v.index()].unwrap_or(*v));
         op_of[op.index()] = Some(ops.push(data));
     }
+    program.outs.iter_mut().for_each(|o| o.value = value_of[o.value.index()].unwrap_or(o.value));
     for o in &mut program.orders {
         o.from = op_of[o.from.index()].unwrap_or(o.from);
         o.to = op_of[o.to.index()].unwrap_or(o.to);

@@ -6,7 +6,8 @@
 //!
 //! A synchronous operation's operand of the same iteration that is in no chain is in place by *permission*: the operation
 //! bears its result to be in the operand's slot, and whoever gives out slots may put it there if nobody wants the operand
-//! any more. Nothing follows for schedules. [`Program::check`] refuses all other operands in place.
+//! any more. Nothing follows for schedules. What is wanted after the loop is overwritten by none but its own later
+//! iterations. [`Program::check`] refuses all other operands in place.
 
 use super::{Execution, Op, Operand, Program, Value};
 use cranelift_entity::EntityRef;
@@ -55,7 +56,13 @@ impl Accumulators {
             chain.iter().for_each(|(v, _)| seen[v.index()] = true);
             // Within an iteration turns follow the program's order, which is that of the operations.
             chain.sort_by_key(|&(_, op)| op);
-            chains.push(chain);
+            // After the loop there is what the last iteration put there last, and nothing else.
+            let last = chain.last().map(|c| c.0);
+            let lost =
+                |&(v, _): &(Value, Op)| program.wanted_after(v).is_some_and(|d| d > 0 || Some(v) != last);
+            if !chain.iter().any(lost) {
+                chains.push(chain);
+            }
         }
         Accumulators { chains }
     }
@@ -98,7 +105,8 @@ impl Accumulators {
         let data = &program.ops[op];
         let once = data.operands.iter().filter(|o| o.value == operand.value).count() == 1;
         let sync = data.execution == Execution::Sync;
-        operand.in_place && operand.distance == 0 && once && sync && !self.replaces(op)
+        let kept = program.wanted_after(operand.value).is_some();
+        operand.in_place && operand.distance == 0 && once && sync && !kept && !self.replaces(op)
     }
 
     /// The chain of a value.

@@ -16,6 +16,12 @@ pub const MAX_DISTANCE: u32 = 1 << 10;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProgramError {
+    /// A value from before the loop is said to be wanted after it.
+    #[error("`{value}` is wanted after the loop, in which no operation defines it")]
+    OutUndefined {
+        /// The value.
+        value: String,
+    },
     /// Two things of one kind have the same name.
     #[error("a second {what} is named `{name}`")]
     Twice {
@@ -200,11 +206,28 @@ impl Program {
         self.check_values()?;
         self.check_ops()?;
         let handed = self.handed_over_with();
-        let read: BTreeSet<usize> =
-            self.ops.values().flat_map(|o| &o.operands).map(|o| handed[o.value.index()]).collect();
+        let read: BTreeSet<usize> = self
+            .ops
+            .values()
+            .flat_map(|o| &o.operands)
+            .map(|o| o.value)
+            .chain(self.outs.iter().map(|o| o.value))
+            .map(|v| handed[v.index()])
+            .collect();
         for o in self.ops.values().filter(|o| o.execution == Execution::Async) {
             if o.results.iter().any(|v| !read.contains(&handed[v.index()])) {
                 return Err(ProgramError::Unread { op: o.name.clone() });
+            }
+        }
+        let writers = self.writers();
+        for o in &self.outs {
+            let value = || self.values[o.value].name.clone();
+            if writers[o.value.index()].is_empty() {
+                return Err(ProgramError::OutUndefined { value: value() });
+            }
+            if o.distance > MAX_DISTANCE {
+                let by = writers[o.value.index()][0];
+                return Err(self.too_large(by, "a distance of", o.distance.into(), MAX_DISTANCE.into()));
             }
         }
         let accumulators = Accumulators::of(self);

@@ -12,6 +12,8 @@
 //! Operation `o` of iteration `i` that reads value `v` with distance `d` reads what iteration `i - d` defined, or, for
 //! `i < d`, a value from before the loop. A value that no operation defines is from before the loop in every iteration.
 //!
+//! After the loop nothing is wanted but the program's [outs](Out).
+//!
 //! [`text`] is the readable form; [`Program::check`] says what makes no sense.
 
 mod accumulators;
@@ -195,6 +197,15 @@ pub struct Order {
     pub distance: u32,
 }
 
+/// A value that is wanted after the loop: what the last iteration defined, or one so many iterations before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Out {
+    /// What is wanted.
+    pub value: Value,
+    /// From how many iterations before the last.
+    pub distance: u32,
+}
+
 /// Operations of which no two may be under way at once, of the same or of different iterations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MutexData {
@@ -275,6 +286,8 @@ pub struct Program {
     pub orders: Vec<Order>,
     /// Mutexes.
     pub mutexes: PrimaryMap<Mutex, MutexData>,
+    /// What is wanted after the loop.
+    pub outs: Vec<Out>,
 }
 
 impl Program {
@@ -305,6 +318,12 @@ impl Program {
             }
         }
         by
+    }
+
+    /// From how many iterations before the last a value's storage is wanted after the loop: the most, if it is.
+    pub fn wanted_after(&self, value: Value) -> Option<u32> {
+        let origin = self.origin(value);
+        self.outs.iter().filter(|o| self.origin(o.value) == origin).map(|o| o.distance).max()
     }
 
     /// An operation by its name.

@@ -10,6 +10,7 @@
 //!   op load_a = tma_load () -> (a) { async latency 500 hold tma 0..8 }
 //!   op mma = wgmma (a, acc[-1] in place) -> (acc) { in-order latency 64 nv_tile.aws.stage = 1 }
 //!   order mma -> load_a latency 0 distance 2
+//!   out acc
 //! }
 //! ```
 //!
@@ -17,8 +18,8 @@
 //! an earlier iteration, so values stand before the operations. What is left out has no effect: holds, attributes, `sync`, a latency of 0.
 
 use super::{
-    Attributes, Descriptor, Execution, Hold, MutexData, Op, OpData, Operand, Order, Persistent, Program, Resource,
-    ResourceData, Storage, Value, ValueData,
+    Attributes, Descriptor, Execution, Hold, MutexData, Op, OpData, Operand, Order, Out, Persistent, Program,
+    Resource, ResourceData, Storage, Value, ValueData,
 };
 use crate::lex::{Token, Words};
 use std::collections::HashMap;
@@ -98,6 +99,11 @@ impl<'a> Reader<'_, 'a> {
                 "value" => self.value()?,
                 "op" => self.op()?,
                 "order" => self.order()?,
+                "out" => {
+                    let value = find(self.words, &self.names.values, "value")?;
+                    let distance = distance(self.words)?;
+                    self.program.outs.push(Out { value, distance });
+                }
                 "mutex" => {
                     let name = self.words.name("the name of a mutex")?.to_owned();
                     let ops = {
@@ -108,7 +114,7 @@ impl<'a> Reader<'_, 'a> {
                 }
                 _ => {
                     return self.words.error_back(format!(
-                        "`{word}` begins no line; those are arch, trips, serial, persistent, work_tile, budget, resource, value, op, order and mutex"
+                        "`{word}` begins no line; those are arch, trips, serial, persistent, work_tile, budget, resource, value, op, order, mutex and out"
                     ));
                 }
             }
@@ -189,12 +195,7 @@ impl<'a> Reader<'_, 'a> {
         let names = &self.names;
         let operands = self.words.list(|w| {
             let value = find(w, &names.values, "value")?;
-            let mut distance = 0;
-            if w.eat("[") {
-                w.expect("-")?;
-                distance = w.number("a distance")?;
-                w.expect("]")?;
-            }
+            let distance = distance(w)?;
             let in_place = w.eat("in");
             if in_place {
                 w.expect("place")?;
@@ -279,6 +280,17 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
+/// `[-1]`, or nothing for 0.
+fn distance(words: &mut Words<'_>) -> Result<u32, TextError> {
+    if !words.eat("[") {
+        return Ok(0);
+    }
+    words.expect("-")?;
+    let distance = words.number("a distance")?;
+    words.expect("]")?;
+    Ok(distance)
+}
+
 fn find<T: Copy>(words: &mut Words<'_>, names: &HashMap<&str, T>, what: &str) -> Result<T, TextError> {
     if !matches!(words.peek(), Some(Token::Name(_))) {
         return words.error(format!("expected the {what} by its name, found {}", words.shown()));
@@ -341,6 +353,10 @@ fn write(p: &Program, out: &mut String) -> std::fmt::Result {
     for m in p.mutexes.values() {
         let ops: Vec<&str> = m.ops.iter().map(|&o| p.ops[o].name.as_str()).collect();
         writeln!(out, "  mutex {} ({})", m.name, ops.join(", "))?;
+    }
+    for o in &p.outs {
+        write!(out, "  out {}", p.values[o.value].name)?;
+        writeln!(out, "{}", if o.distance > 0 { format!("[-{}]", o.distance) } else { String::new() })?;
     }
     writeln!(out, "}}")
 }

@@ -452,6 +452,18 @@ impl TileLoop {
     }
 }
 
+/// Bytes of a barrier object: two for each slot of a pipe with [`Backing::Mbarrier`].
+pub const BARRIER_BYTES: u64 = 8;
+
+/// Bytes of shared memory that hold barrier objects and nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BarrierArea {
+    /// The first.
+    pub offset: u64,
+    /// How many.
+    pub bytes: u64,
+}
+
 /// When an operation starts; see the module's comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
@@ -488,6 +500,8 @@ pub struct Scheduled {
     pub buffers: PrimaryMap<Buffer, BufferData>,
     /// Agents.
     pub agents: PrimaryMap<Agent, AgentData>,
+    /// Where barrier objects are; a schedule that does not say leaves that to whoever runs it.
+    pub barriers: Option<BarrierArea>,
     /// The loop around it.
     pub tile_loop: Option<TileLoop>,
 }

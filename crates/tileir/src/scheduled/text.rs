@@ -24,8 +24,9 @@
 //! operands are where pipes and buffers have them.
 
 use super::{
-    Action, AgentData, At, Backing, Base, Buffer, BufferData, Coordinate, Flavour, Input, Member, Mutex, MutexData, Pipe,
-    PipeData, Place, Reader, Scheduled, Source, Sources, Step, Strategy, TileLoop, Turn, WorkTile,
+    Action, AgentData, At, Backing, BarrierArea, Base, Buffer, BufferData, Coordinate, Flavour, Input,
+    Member, Mutex, MutexData, Pipe, PipeData, Place, Reader, Scheduled, Source, Sources, Step, Strategy,
+    TileLoop, Turn, WorkTile,
 };
 use crate::lex::{TextError, Words};
 use crate::program::{Op, Persistent, Program, Storage, Value};
@@ -83,6 +84,9 @@ impl Printer<'_> {
             for w in &t.work {
                 writeln!(out, "  work {:?}{}", w.coordinates, if w.valid { "" } else { " invalid" })?;
             }
+        }
+        if let Some(a) = s.barriers {
+            writeln!(out, "  barriers {} at {}", a.bytes, a.offset)?;
         }
         for (place, op) in s.places.iter().zip(self.p.ops.keys()) {
             let (stage, row, order) = (place.stage, place.row, place.order);
@@ -246,11 +250,16 @@ impl<'w, 'a> Parser<'w, 'a> {
             mutexes: PrimaryMap::new(),
             buffers: PrimaryMap::new(),
             agents: PrimaryMap::new(),
+            barriers: None,
             tile_loop: None,
         };
         while !self.words.eat("}") {
             match self.words.name("a line of the loop or `}`")? {
                 "tiles" => s.tile_loop = Some(self.tile_loop()?),
+                "barriers" => {
+                    let bytes = self.words.number("bytes")?;
+                    s.barriers = Some(BarrierArea { bytes, offset: self.after("at")? });
+                }
                 "place" => {
                     let op = self.op()?;
                     if op.index() != s.places.len() {
@@ -281,7 +290,7 @@ impl<'w, 'a> Parser<'w, 'a> {
                 }
                 word => {
                     return self.words.error_back(format!(
-                        "`{word}` begins no line; those are tiles, place, buffer, pipe, mutex and agent"
+                        "`{word}` begins no line; those are tiles, barriers, place, buffer, pipe, mutex and agent"
                     ));
                 }
             }
@@ -405,7 +414,8 @@ impl<'w, 'a> Parser<'w, 'a> {
         let shape = Persistent { problem, tile, cluster };
         let (mut coordinates, mut work) = (Vec::new(), Vec::new());
         while self.words.eat("coordinate") {
-            let (over, of, times): (u64, u64, u64) = (self.after("over")?, self.after("of")?, self.after("times")?);
+            let (over, of, times): (u64, u64, u64) =
+                (self.after("over")?, self.after("of")?, self.after("times")?);
             if over == 0 || of == 0 {
                 return self.words.error_back("an index cannot be divided by 0");
             }

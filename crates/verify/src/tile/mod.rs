@@ -37,7 +37,8 @@
 //!   where anybody ever acquires the pipe or one that shares a buffer with it, every reader releases, once. Any step about an
 //!   iteration outside of the loop is an error.
 //! * *Tokens* (values of 0 bytes) may be carried by several pipes and may cross agents, wherever they are said to live.
-//! * *After the loop* nothing is wanted: a slot may be reused for good once the loop's own readers are done.
+//! * *After the loop* the program's outs are wanted: nothing has been put in their slots since, whatever the number of trips.
+//!   Everything else may be overwritten for good once the loop's own readers are done.
 //! * *Tiles* make whole clusters in every dimension, and the index of the loop over tiles counts clusters of tiles: each
 //!   block of a cluster takes one. The index may be signed.
 

@@ -6,8 +6,8 @@ use super::violation::Violation;
 use cranelift_entity::EntityRef;
 use sassafras_tileir::program::{Accumulators, Op, Program, Storage, Value};
 use sassafras_tileir::scheduled::{
-    Action, Agent, AgentData, Backing, Base, Buffer, Flavour, Input, Pipe, Reader, Scheduled, Source, Step,
-    Turn,
+    Action, Agent, AgentData, BARRIER_BYTES, Backing, Base, Buffer, Flavour, Input, Pipe, Reader, Scheduled,
+    Source, Step, Turn,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,6 +67,7 @@ pub(super) fn violations(program: &Program, scheduled: &Scheduled, limits: &Limi
     c.buffers();
     c.registers();
     c.in_place();
+    c.outs();
     if let Err(why) = super::tiles::check(program, scheduled.tile_loop.as_ref()) {
         c.found.push(Violation::TileLoop { why });
     }
@@ -563,26 +564,40 @@ impl<'a> Structure<'a> {
 
     fn barriers(&mut self) {
         let n = self.n;
-        let mut used: Vec<(u32, String)> = Vec::new();
+        let mut used: Vec<Use> = Vec::new();
         for (x, d) in n.s.pipes.iter() {
             if let Backing::NamedBarrier(barrier) = d.backing {
-                used.push((barrier, x.to_string()));
+                let last = d.readers.iter().map(|r| (r.op, r.distance(n.p).unwrap_or(0)));
+                used.push((barrier, x.to_string(), d.writers.clone(), last.collect()));
                 if let Some(&v) = d.values.first() {
                     let value = n.value(v);
                     self.found.push(Violation::BarrierCarries { pipe: x.to_string(), value, barrier });
                 }
             }
         }
-        used.extend(n.s.mutexes.iter().map(|(x, m)| (m.barrier, x.to_string())));
-        let mut first: BTreeMap<u32, &String> = BTreeMap::new();
-        for (barrier, place) in &used {
-            let (barrier, limit) = (*barrier, self.limits.barriers);
-            if barrier >= limit {
-                self.found.push(Violation::BarrierNumber { place: place.clone(), barrier, limit });
-            }
-            if let Some(first) = first.insert(barrier, place) {
-                let (first, second) = (first.clone(), place.clone());
-                self.found.push(Violation::BarrierTwice { barrier, first, second });
+        used.extend(n.s.mutexes.iter().map(|(x, m)| {
+            let ops = &n.p.mutexes[m.of].ops;
+            (m.barrier, x.to_string(), ops.clone(), ops.iter().map(|&o| (o, 0)).collect())
+        }));
+        used.sort_by_key(|u| u.0);
+        let limit = self.limits.barriers;
+        for (barrier, place, ..) in used.iter().filter(|u| u.0 >= limit) {
+            self.found.push(Violation::BarrierNumber { place: place.clone(), barrier: *barrier, limit });
+        }
+        // One number for two is right where they take turns whatever the timing: dependences say so.
+        let mut before = None;
+        for (at, second) in used.iter().enumerate() {
+            let same = used[..at].iter().filter(|first| first.0 == second.0);
+            for first in same {
+                let before = before.get_or_insert_with(|| Before::new(n.p));
+                let turns = |a: &Use, b: &Use| before.all(&a.3, &b.2, 0) && before.all(&b.3, &a.2, 1);
+                if !turns(first, second) && !turns(second, first) {
+                    self.found.push(Violation::BarrierTwice {
+                        barrier: first.0,
+                        first: first.1.clone(),
+                        second: second.1.clone(),
+                    });
+                }
             }
         }
     }
@@ -680,6 +695,11 @@ impl<'a> Structure<'a> {
         for storage in Storage::ALL {
             self.layout(storage);
         }
+        let objects = n.s.pipes.values().filter(|d| d.backing == Backing::Mbarrier);
+        let wanted = objects.map(|d| 2 * u64::from(d.depth) * BARRIER_BYTES).sum();
+        if let Some(bytes) = n.s.barriers.map(|a| a.bytes).filter(|&b| b < wanted) {
+            self.found.push(Violation::BarrierArea { bytes, wanted });
+        }
     }
 
     /// What an agent keeps in registers is in those of its warps. Values from before the loop are in every agent that reads
@@ -723,6 +743,10 @@ impl<'a> Structure<'a> {
                 ranges.push((u128::from(d.offset), u128::from(d.offset) + size, b.to_string()));
             }
         }
+        if let Some(area) = self.n.s.barriers.filter(|a| storage == Storage::Shared && a.bytes > 0) {
+            let first = u128::from(area.offset);
+            ranges.push((first, first + u128::from(area.bytes), "barriers".into()));
+        }
         ranges.sort_unstable();
         // The one that reaches furthest so far: whoever begins before its end overlaps with it.
         let mut furthest: Option<&(u128, u128, String)> = None;
@@ -743,6 +767,37 @@ impl<'a> Structure<'a> {
         {
             let bytes = u64::try_from(end).unwrap_or(u64::MAX);
             self.found.push(Violation::Budget { storage, bytes, limit });
+        }
+    }
+
+    /// What is wanted after the loop is in its slot then: no later turn of the slot belongs to an iteration that there is. Counted
+    /// from the last iteration, so that it holds for every number of trips.
+    fn outs(&mut self) {
+        let n = self.n;
+        for out in &n.p.outs {
+            for b in n.s.buffers.values() {
+                let count = b.members.len() as i64;
+                let depth = i64::from(b.depth).max(1);
+                let turn =
+                    |m: usize, iteration: i64| count * (iteration + i64::from(b.members[m].shift)) + m as i64;
+                for (m, _) in
+                    b.members.iter().enumerate().filter(|(_, member)| overlap(n.p, member.value, out.value))
+                {
+                    let wanted = turn(m, -i64::from(out.distance));
+                    // The last turns of the slot, of the last iteration or one of the few before it.
+                    let over = (0..b.members.len()).find(|&other| {
+                        let last = turn(other, 0);
+                        // Iterations of one member come back to a slot every `depth` of them at the latest.
+                        (0..depth)
+                            .map(|back| last - back * count)
+                            .any(|t| t > wanted && (t - wanted) % depth == 0)
+                    });
+                    if let Some(other) = over {
+                        let (value, by) = (n.value(out.value), n.value(b.members[other].value));
+                        self.found.push(Violation::Lost { value, distance: out.distance, by });
+                    }
+                }
+            }
         }
     }
 
@@ -779,6 +834,48 @@ impl<'a> Structure<'a> {
                 });
             }
         }
+    }
+}
+
+/// A use of a named barrier: its number, whose it is, who begins a use in an iteration, and who ends it how many later.
+type Use = (u32, String, Vec<Op>, Vec<(Op, u32)>);
+
+/// Which operations have completed when others start, by dependences.
+struct Before {
+    /// For each operation those after it, with the fewest iterations between them.
+    after: Vec<BTreeMap<usize, u32>>,
+}
+
+impl Before {
+    /// Relaxes until nothing changes. An in-order queue starts an operation before the one that it depends on has completed.
+    fn new(p: &Program) -> Before {
+        let mut edges = p.dependences();
+        edges.retain(|&(from, to, _)| p.queue(from).is_none() || p.queue(from) != p.queue(to));
+        let mut after: Vec<BTreeMap<usize, u32>> = vec![BTreeMap::new(); p.ops.len()];
+        for &(from, to, distance) in &edges {
+            let at = after[from.index()].entry(to.index()).or_insert(distance);
+            *at = distance.min(*at);
+        }
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for &(from, to, distance) in &edges {
+                for (further, d) in after[to.index()].clone() {
+                    let through = distance.saturating_add(d);
+                    let at = after[from.index()].entry(further).or_insert(u32::MAX);
+                    changed |= through < *at;
+                    *at = through.min(*at);
+                }
+            }
+        }
+        Before { after }
+    }
+
+    /// Whether all of `last` have completed when any of `first`, so many iterations later, starts.
+    fn all(&self, last: &[(Op, u32)], first: &[Op], later: u32) -> bool {
+        last.iter().all(|&(op, late)| {
+            let after = &self.after[op.index()];
+            first.iter().all(|f| after.get(&f.index()).is_some_and(|d| d.saturating_add(late) <= later))
+        })
     }
 }
 

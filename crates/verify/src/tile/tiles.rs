@@ -73,7 +73,11 @@ pub(super) fn check(program: &Program, made: Option<&TileLoop>) -> Result<(), St
 /// Work tiles are those of the program, each once.
 fn work(program: &Program, t: &TileLoop) -> Result<(), String> {
     if program.work_tiles.len() != t.work.len() {
-        return Err(format!("it works on {} tiles, the program on {}", t.work.len(), program.work_tiles.len()));
+        return Err(format!(
+            "it works on {} tiles, the program on {}",
+            t.work.len(),
+            program.work_tiles.len()
+        ));
     }
     let mut seen = BTreeSet::new();
     for (i, (given, made)) in program.work_tiles.iter().zip(&t.work).enumerate() {

@@ -240,6 +240,14 @@ pub enum Violation {
         /// Those that define anything of its values.
         wanted: Vec<String>,
     },
+    /// Too little room for barrier objects.
+    #[error("barrier objects take {wanted} bytes, but have {bytes}")]
+    BarrierArea {
+        /// What there is.
+        bytes: u64,
+        /// What pipes need.
+        wanted: u64,
+    },
     /// A run that reads an operand elsewhere than pipes and buffers have it.
     #[error(
         "agent `{agent}`: `{step}` @ {offset:+} reads operand {operand} from another pipe, fill or turn than the one that it is in"
@@ -497,6 +505,18 @@ pub enum Violation {
         bytes: u64,
         /// What there is.
         limit: u64,
+    },
+    /// Something that is wanted after the loop is not there any more.
+    #[error(
+        "`{value}` of {distance} iterations before the last is wanted after the loop, but `{by}` has taken its slot by then"
+    )]
+    Lost {
+        /// What is wanted.
+        value: String,
+        /// Of how many iterations before the last.
+        distance: u32,
+        /// What is in its slot.
+        by: String,
     },
     /// More in registers than an agent's warps have.
     #[error("agent `{agent}` keeps {bytes} bytes in registers, its {warps} warps have {limit}")]
