@@ -21,7 +21,7 @@ const LOOP: &str = "loop l {
   op load = tma_load () -> (a) { async latency 90 hold tma 0..20 }
   op twice = simt (a) -> (b) { sync latency 8 hold alu 0..8 * 2 }
   op more = simt (b) -> () { sync latency 6 hold alu 0..6 }
-  mutex m (load)
+  mutex m (twice, more)
 }";
 
 fn made(options: &Options) -> Loop {

@@ -114,7 +114,7 @@ pub enum Backing {
     Local,
     /// Two barrier objects in shared memory per slot, one for full and one for free.
     Mbarrier,
-    /// A numbered barrier of the block; only pipes without values.
+    /// A numbered barrier of the block; only pipes without values that have bytes.
     NamedBarrier(u32),
 }
 

@@ -569,7 +569,8 @@ impl<'a> Structure<'a> {
             if let Backing::NamedBarrier(barrier) = d.backing {
                 let last = d.readers.iter().map(|r| (r.op, r.distance(n.p).unwrap_or(0)));
                 used.push((barrier, x.to_string(), d.writers.clone(), last.collect()));
-                if let Some(&v) = d.values.first() {
+                // A token has no bytes: there is nothing to carry.
+                if let Some(&v) = d.values.iter().find(|&&v| n.p.values[v].bytes > 0) {
                     let value = n.value(v);
                     self.found.push(Violation::BarrierCarries { pipe: x.to_string(), value, barrier });
                 }
