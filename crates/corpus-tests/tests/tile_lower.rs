@@ -178,10 +178,9 @@ fn schedules_are_at_their_bounds() {
             })
         })
         .collect();
-    let divided: Vec<&str> = parts.iter().filter(|p| p.1 > 1).map(|p| p.0.as_str()).collect();
-    assert_eq!(
-        divided,
-        ["attention_causal attention_causal sm_90", "attention_causal attention_causal sm_100"]
-    );
+    // Attention has work for two agents, as in kernels whose groups of warps take turns; products alone have not.
+    let divided: BTreeSet<&str> =
+        parts.iter().filter(|p| p.1 > 1).filter_map(|p| p.0.split(' ').next()).collect();
+    assert_eq!(divided, BTreeSet::from(["attention", "attention_causal"]));
     assert_eq!(parts.len(), 54);
 }

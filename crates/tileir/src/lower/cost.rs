@@ -59,6 +59,11 @@ impl Work {
         *all = all.saturating_add(instructions);
     }
 
+    /// Whether warps have to meet, and if so not any more: whoever asks does it for them.
+    pub(super) fn meet(&mut self) -> bool {
+        std::mem::take(&mut self.barriers) > 0
+    }
+
     fn and(&mut self, other: &Work) {
         other.instructions.iter().for_each(|(&pipe, &n)| self.add(pipe, n));
         self.steps += other.steps;
@@ -184,6 +189,18 @@ impl Costs {
         second.holds.iter().for_each(|(slot, cycles)| first.hold(slot, *cycles));
         first.latency = a.max(b).saturating_add(wait_a).saturating_add(wait_b);
         first
+    }
+
+    /// Warps that meet, and then read so many bytes from shared memory that others have written.
+    pub(super) fn barrier(&self, bytes: u64) -> Outcome<Cost> {
+        let mut cost = Cost::default();
+        for slot in ["tp_smem_rd", "lsu"] {
+            cost.hold(slot, self.cycles(bytes, "shared_read_rate")?);
+        }
+        // There and back again.
+        let shared = self.latency("shared_latency")?.saturating_mul(2);
+        cost.latency = cost.most().saturating_add(self.latency("barrier")?).saturating_add(shared);
+        Ok(cost)
     }
 
     /// Instructions of all threads.

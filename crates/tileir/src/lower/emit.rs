@@ -316,12 +316,48 @@ impl Emitter<'_, '_, '_> {
                 if work.row.class == Class::Elementwise {
                     self.in_place(position, work, &mut operands, &results);
                 }
-                let cost = self.costs.simt(&instructions(work.op)?)?;
-                (self.op(&name(&work.op.name), "simt", operands, results, cost, attributes), "simt")
+                let mut instructions = instructions(work.op)?;
+                let name = name(&work.op.name);
+                let across = matches!(work.row.class, Class::Reduce | Class::Scan)
+                    && self.costs.model == Model::Hardware
+                    && instructions.meet();
+                let op = if across {
+                    self.across_warps(&name, operands, results, &instructions, attributes)?
+                } else {
+                    let cost = self.costs.simt(&instructions)?;
+                    self.op(&name, "simt", operands, results, cost, attributes)
+                };
+                (op, "simt")
             }
         };
         self.main.push((op, kind.to_owned()));
         Ok(())
+    }
+
+    /// A reduction whose rows several warps share: each puts what it has found into shared memory, all meet at a barrier, and everybody
+    /// reads what the others have found.
+    fn across_warps(
+        &mut self,
+        name: &str,
+        operands: Vec<Operand>,
+        results: Vec<Value>,
+        instructions: &super::cost::Work,
+        attributes: Attributes,
+    ) -> Try<Op> {
+        let warps = u64::from(sassafras_machine::tile::threshold("agent_warps_compute"));
+        let mut found = Vec::new();
+        for &result in &results {
+            let data = &self.program.values[result];
+            let (bytes, element) = (data.bytes.saturating_mul(warps), data.element.clone());
+            let partial = format!("{}_partial", data.name);
+            found.push(self.push_value(&partial, Storage::Shared, bytes, element));
+        }
+        let cost = self.costs.simt(instructions)?;
+        self.op(name, "simt", operands, found.clone(), cost, attributes.clone());
+        let bytes = found.iter().fold(0_u64, |sum, &v| sum.saturating_add(self.program.values[v].bytes));
+        let cost = self.costs.barrier(bytes)?;
+        let operands = found.into_iter().map(|v| read(v, 0)).collect();
+        Ok(self.op(&prefixed("barrier", name), "barrier", operands, results, cost, attributes))
     }
 
     fn is_read(&self, position: usize) -> bool {

@@ -16,6 +16,8 @@
 //!   order of axes costs nothing because whoever reads the tile chooses the layout; that is exact for operands of matrix products, and too
 //!   cheap where both layouts are given;
 //! * numbers that depend on nothing but the index and what is known before the loop are left out: every agent computes them itself;
+//! * a reduction whose rows several warps share ends with a barrier: an operation of its own, after which everybody has the result (with
+//!   documented costs it is one operation);
 //! * element-wise operations that follow one another and whose values nobody else reads are one operation (not with documented costs);
 //! * an `if` without memory accesses is one operation that takes what the longer of its sides takes, pipe by pipe;
 //! * what the loop carries is an operand of an earlier iteration. A sum or product that takes the place of what is carried is in place;

@@ -467,3 +467,29 @@ fn rows_that_get_lost_keep_tiles_whole() {
         sound(carrying(&["acc"], &format!("    %s = addf %acc, %x : {TILE}\n    continue %s : {TILE}"), 90));
     assert_eq!(few.ops.len(), 1);
 }
+
+#[test]
+fn warps_that_share_rows_meet_at_a_barrier() {
+    let reduce = |axis: u32, result: &str| {
+        format!(
+            "    %s = reduce %x dim={axis} identities=[0.0 : f32] : {TILE} -> {result}
+    (%lhs: tile<f32>, %rhs: tile<f32>) {{
+      %y = addf %lhs, %rhs : tile<f32>
+      yield %y : tile<f32>
+    }}
+    %e = exp2 %s : {result}
+    continue"
+        )
+    };
+    // Along rows, each of which a quad has; and along columns, which all warps have parts of.
+    let program = sound(carrying(&[], &reduce(1, "tile<64xf32>"), 90));
+    assert_eq!(kinds(&program), ["simt"]);
+    let program = sound(carrying(&[], &reduce(0, "tile<64xf32>"), 90));
+    assert_eq!(kinds(&program), ["simt", "barrier", "simt"]);
+    assert_eq!(operands(&program, "barrier_reduce_s"), ["s_partial"]);
+    assert_eq!(operands(&program, "exp2_e"), ["s!"]);
+    let partial = program.values.values().find(|v| v.name == "s_partial").map(|v| (v.storage, v.bytes));
+    assert_eq!(partial, Some((Storage::Shared, 4 * 64 * 4)));
+    let program = sound(carrying_by(&[], &reduce(0, "tile<64xf32>"), 90, Model::Documented));
+    assert_eq!(kinds(&program), ["simt", "simt"]);
+}
