@@ -13,7 +13,8 @@
 //!    are produced.
 //!
 //! A skeleton carries the least value that covers what its producers define and its readers read. Skeletons whose values
-//! have bytes in common become one, and so do all of an origin whose parts do not fit into it side by side.
+//! have bytes in common become one, and so do all of an origin whose parts do not fit into it side by side, or of which a part
+//! is read by nobody: nobody would wait for it.
 //! Dependences without values become skeletons without values; mutexes are seeded before any of this.
 //!
 //! Dependences that schedules keep are coarser: a reader comes after all writers of an origin
@@ -208,8 +209,8 @@ fn covers(
     covers
 }
 
-/// Joins sets until no two carry the same bytes; returns origins that cannot be taken apart, because what is carried of them
-/// is more than they are.
+/// Joins sets until no two carry the same bytes; returns origins that are not taken apart, because what is carried of them is
+/// more than they are, or because nobody reads a part of them.
 fn settle(program: &Program, sets: &mut Union, read: &[Read]) -> BTreeSet<Value> {
     let mut whole = BTreeSet::new();
     loop {
@@ -219,7 +220,13 @@ fn settle(program: &Program, sets: &mut Union, read: &[Read]) -> BTreeSet<Value>
             by_origin.entry(origin).or_default().push((set, value));
         }
         let mut changed = false;
+        let readers = read.iter().filter(|r| r.0.is_some()).filter_map(|r| r.2.first());
+        let wanted: BTreeSet<usize> = readers.map(|op| sets.find(op.index())).collect();
         for (&origin, carried) in &by_origin {
+            // Nobody would wait for a part that nobody reads: it goes with the others.
+            if carried.len() > 1 && carried.iter().any(|c| !wanted.contains(&c.0)) {
+                changed |= whole.insert(origin);
+            }
             let mut all: Vec<Value> = carried.iter().map(|c| c.1).collect();
             let free = read.iter().filter(|r| r.2.is_empty() && program.origin(r.1) == origin).map(|r| r.1);
             all.extend(free.filter(|&v| !carried.iter().any(|c| within(program, v, c.1))));

@@ -83,6 +83,12 @@ fn only_what_reaches_a_consumer_is_live_there() {
 }
 
 #[test]
+fn a_part_that_nobody_reads_stays_with_the_others() {
+    let unread = halves("op use_upper = simt (upper) -> () { sync latency 5 }");
+    assert_eq!(pipes(&unread), ["(high, low) -> (z) -> (use_upper)"]);
+}
+
+#[test]
 fn an_operand_is_read_from_one_slot() {
     // One consumer that reads both parts makes them one set, for all consumers.
     let together = halves(
@@ -224,12 +230,13 @@ fn operands_of_unequal_stages_are_read_through_pipes() {
 
 #[test]
 fn slack_is_one_less_than_slots_and_none_for_mutexes() {
-    let program = read(&format!("{GEMM}\nmutex m (load, mma)"));
-    let (generated, scheduled) = both(&program, &Options::default());
-    assert!(scheduled.pipes.values().any(|p| p.depth > 2));
-    for p in scheduled.pipes.values() {
+    let (_, deep) = both(&read(GEMM), &Options::default());
+    assert!(deep.pipes.values().any(|p| p.depth > 2));
+    for p in deep.pipes.values() {
         assert_eq!(p.slack(), p.depth - 1);
     }
+    let program = read(&format!("{GEMM}\nmutex m (load, mma)"));
+    let (generated, scheduled) = both(&program, &Options::default());
     assert_eq!(MutexData::SLACK, 0);
     let view = view(&program, &generated, &scheduled, &Options::default());
     assert!(view.pipes.iter().all(|p| p.slack == p.depth - 1) && view.mutexes[0].slack == 0);
@@ -241,11 +248,12 @@ fn flavours_and_the_slots_of_scalars() {
          value a : shared 1024 f16
          value q : shared 512 f16
          value t : shared 0 token
+         resource r 1
          op load = tma_load () -> (a) { async latency 60 }
          op mark = tma_store () -> (t) { async latency 9 }
-         op use = simt (a, q, t) -> () { sync latency 5 }
+         op use = simt (a, q, t) -> () { sync latency 400 hold r 0..400 }
          op last = tma_store () -> () { async latency 3 }
-         order last -> use latency 0 distance 1";
+         order last -> use latency 0 distance 0";
     let program = read(body);
     let (_, scheduled) = both(&program, &Options::default());
     let shown: Vec<(String, Flavour, u32)> =

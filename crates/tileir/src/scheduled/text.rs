@@ -570,8 +570,13 @@ impl<'w, 'a> Parser<'w, 'a> {
         let mut turn = None;
         if self.words.eat("in") {
             let buffer = Buffer::new(self.index("buffer")?);
-            let number: u32 = self.after("turn")?;
-            turn = Some(if self.words.eat("*") {
+            self.words.expect("turn")?;
+            // What is from before the loop is the same in every fill, also in those before the first.
+            let negative = self.words.eat("-");
+            let number: u32 = self.words.number("a turn")?;
+            turn = Some(if negative {
+                Turn { buffer, times: 0, plus: -i64::from(number) }
+            } else if self.words.eat("*") {
                 let at = self.counted()?;
                 if at.base != base || number == 0 {
                     return self.words.error_back("turns are counted from something else than the fill is");
