@@ -55,12 +55,14 @@ __global__ void bulk_latency(const char *data, size_t stride, uint32_t bytes, in
 
 // Many at once: what the engine moves per cycle.
 // `span` and `slots` are powers of two: a remainder would take longer than a transfer.
-__global__ void bulk_rate(const char *data, size_t span, uint32_t bytes, int slots, int rounds, long long *out) {
+// `apart`: bytes between what neighbouring blocks begin with.
+__global__ void bulk_rate(const char *data, size_t apart, size_t span, uint32_t bytes, int slots, int rounds, long long *out) {
   extern __shared__ __align__(1024) char smem[];
   __shared__ __align__(8) uint64_t bars[16];
   for (int s = 0; s < slots; ++s) barrier_init(shared_address(&bars[s]), 1);
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-  size_t base = (size_t)blockIdx.x * bytes * slots, mask = span - 1;
+  const char *base = data + (size_t)blockIdx.x * apart;
+  size_t mask = span - 1;
   int shift = __ffs(slots) - 1;
   long long t = now();
   for (int i = 0; i < rounds + slots; ++i) {
@@ -69,7 +71,7 @@ __global__ void bulk_rate(const char *data, size_t span, uint32_t bytes, int slo
     if (i >= slots) wait_parity(b, ((i >> shift) - 1) & 1);
     if (i < rounds) {
       expect(b, bytes);
-      bulk(shared_address(smem + (size_t)s * bytes), data + ((base + (size_t)i * bytes) & mask), bytes, b);
+      bulk(shared_address(smem + (size_t)s * bytes), base + (((size_t)i * bytes) & mask), bytes, b);
     }
   }
   out[blockIdx.x] = now() - t;
@@ -323,13 +325,16 @@ int main() {
     uint32_t slots = std::min(16u, MOST / bytes);
     for (int blocks : {1, prop.multiProcessorCount}) {
       int rounds = 2000;
-      bulk_rate<<<blocks, 1, MOST>>>(data, 16 << 20, bytes, slots, rounds, out);
-      bulk_rate<<<blocks, 1, MOST>>>(data, 16 << 20, bytes, slots, rounds, out);
-      auto v = fetch(blocks); std::vector<double> d(v.begin(), v.end());
-      snprintf(p, 64, "%u blocks%d cache", bytes, blocks); row("bulk rate", p, (double)bytes * rounds / median(d), "bytes per cycle");
-      bulk_rate<<<blocks, 1, MOST>>>(data, SIZE, bytes, slots, rounds, out);
-      v = fetch(blocks); d.assign(v.begin(), v.end());
-      snprintf(p, 64, "%u blocks%d memory", bytes, blocks); row("bulk rate", p, (double)bytes * rounds / median(d), "bytes per cycle");
+      // What all read, from the cache; what each has for itself there; and what each reads once, from memory.
+      struct { const char *name; size_t apart, span; } ways[] = {
+        {"same", 0, 16 << 20}, {"own", 128 << 10, 128 << 10}, {"memory", 16 << 20, SIZE}};
+      for (auto way : ways) {
+        if (way.span == SIZE) { rounds = std::min(2000, (16 << 20) / (int)bytes); CHECK(cudaMemset(data + (3ull << 30), 1, 1ull << 30)); }
+        else bulk_rate<<<blocks, 1, MOST>>>(data, way.apart, way.span, bytes, slots, rounds, out);
+        bulk_rate<<<blocks, 1, MOST>>>(data, way.apart, way.span, bytes, slots, rounds, out);
+        auto v = fetch(blocks); std::vector<double> d(v.begin(), v.end());
+        snprintf(p, 64, "%u blocks%d %s", bytes, blocks, way.name); row("bulk rate", p, (double)bytes * rounds / median(d), "bytes per cycle");
+      }
     }
   }
   for (int threads : {128, 256, 512}) {

@@ -2,9 +2,10 @@
 //! public libraries. The tests of this crate prove readers, writers and checkers on it.
 //!
 //! [`cubins`] gives every cubin, those inside the libraries too; [`ptx::modules`] gives every module of PTX, [`tile::texts`] every
-//! tile program.
+//! tile program. [`stages`] reads from compiled code how its loops move data.
 
 pub mod ptx;
+pub mod stages;
 pub mod tile;
 
 use std::env;
@@ -47,6 +48,9 @@ pub struct Item {
     /// The file.
     pub bytes: Vec<u8>,
 }
+
+/// What the manifest calls the language of tile programs.
+const TILE: &str = "tile";
 
 #[derive(Deserialize)]
 struct Manifest {
@@ -98,15 +102,7 @@ fn load(folder: &Path) -> Result<Vec<Item>> {
     let manifest = Manifest::read(folder)?;
     let mut items = Vec::new();
     for entry in &manifest.cubins {
-        let bytes = read(folder, &entry.path)?;
-        let sm = Cubin::parse(&bytes).with_context(|| entry.path.display().to_string())?.sm();
-        ensure!(sm.to_string() == entry.arch, "{} is for {sm}", entry.path.display());
-        let origin = match &*entry.language {
-            "triton" => Origin::Triton,
-            "tile" => Origin::Tile,
-            _ => Origin::Cuda,
-        };
-        items.push(Item { name: entry.path.display().to_string(), origin, sm, bytes });
+        items.push(item(folder, entry)?);
     }
     for wheel in &manifest.wheels {
         let name = wheel.path.display().to_string();
@@ -125,6 +121,19 @@ fn load(folder: &Path) -> Result<Vec<Item>> {
         }
     }
     Ok(items)
+}
+
+/// The cubin of a kernel of ours.
+fn item(folder: &Path, entry: &Entry) -> Result<Item> {
+    let bytes = read(folder, &entry.path)?;
+    let sm = Cubin::parse(&bytes).with_context(|| entry.path.display().to_string())?.sm();
+    ensure!(sm.to_string() == entry.arch, "{} is for {sm}", entry.path.display());
+    let origin = match &*entry.language {
+        "triton" => Origin::Triton,
+        TILE => Origin::Tile,
+        _ => Origin::Cuda,
+    };
+    Ok(Item { name: entry.path.display().to_string(), origin, sm, bytes })
 }
 
 fn read(folder: &Path, path: &Path) -> Result<Vec<u8>> {

@@ -1,8 +1,8 @@
-//! The tile programs of the corpus, as text.
+//! The tile programs of the corpus, as text and compiled.
 
 use anyhow::{Context, Result};
 
-use crate::{Manifest, folder, read};
+use crate::{Item, Manifest, TILE, folder, item, read};
 
 /// The text of a tile program.
 #[derive(Clone, Debug)]
@@ -30,4 +30,14 @@ pub fn texts() -> Result<Vec<TileItem>> {
         }
     }
     Ok(items)
+}
+
+/// The cubins of every tile program of the corpus below `SASSAFRAS_CORPUS`.
+///
+/// # Errors
+/// Names the file that is missing or cannot be read.
+pub fn cubins() -> Result<Vec<Item>> {
+    let folder = folder()?;
+    let entries = Manifest::read(&folder)?.cubins;
+    entries.iter().filter(|entry| entry.language == TILE).map(|entry| item(&folder, entry)).collect()
 }

@@ -75,6 +75,7 @@ pub(super) struct Body<'a, 's> {
     pub(super) op: &'a Operation,
     scope: &'s Scope<'a>,
     names: HashMap<Value, Named<'a>>,
+    definitions: HashMap<Value, (&'a Operation, usize)>,
     /// What the loop passes on, by position; with what it begins.
     carried: Vec<(&'a Value, &'a Value)>,
     /// In program order.
@@ -98,14 +99,26 @@ impl<'a, 's> Body<'a, 's> {
             Some(last) if last.name == "continue" => last.operands(),
             _ => Vec::new(),
         };
+        let mut definitions = HashMap::new();
+        for op in &region.operations {
+            definitions.extend(op.values().enumerate().map(|(i, value)| (value, (op, i))));
+        }
         let mut carried = Vec::new();
         for (i, (binding, initial)) in op.carried().enumerate() {
             let Some(next) = passed.get(i) else { break };
             names.insert(name(&binding.name), Named::Carried(i));
             carried.push((*next, initial));
         }
-        let mut body =
-            Body { op, scope, names, carried, work: Vec::new(), reads: HashMap::new(), outs: Vec::new() };
+        let mut body = Body {
+            op,
+            scope,
+            names,
+            definitions,
+            carried,
+            work: Vec::new(),
+            reads: HashMap::new(),
+            outs: Vec::new(),
+        };
         let rows = rows(&region.operations)?;
         let data = body.depends_on_data(&region.operations, &rows);
         for ((op, row), data) in region.operations.iter().zip(rows).zip(data) {
@@ -238,6 +251,29 @@ impl<'a, 's> Body<'a, 's> {
         let operands = branch::operands(op);
         self.work.push(Work { op, row, results, operands });
         Ok(())
+    }
+
+    /// What can be seen outside.
+    pub(super) fn scope(&self) -> &Scope<'a> {
+        self.scope
+    }
+
+    /// The operation that defines a value, in the loop or outside, and as which result.
+    pub(super) fn defined(&self, value: &Value) -> Option<(&'a Operation, usize)> {
+        self.definitions.get(value).copied().or_else(|| self.scope.by(value))
+    }
+
+    /// What the index of the loop or a carried value begins with, and what becomes of it.
+    pub(super) fn begins(&self, value: &Value) -> Vec<&'a Value> {
+        if let Some(Named::Carried(k)) = self.names.get(value) {
+            return vec![self.carried[*k].0, self.carried[*k].1];
+        }
+        let region = self.op.regions.first();
+        let index = region.and_then(|r| r.arguments.first()).is_some_and(|a| a.name == value.name);
+        match self.op.as_for() {
+            Some(header) if index && value.number.is_none() => vec![&header.from, &header.step],
+            _ => Vec::new(),
+        }
     }
 
     /// What a name stands for.

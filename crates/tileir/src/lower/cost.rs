@@ -20,6 +20,15 @@ pub(super) struct Costs {
     pub(super) model: Model,
 }
 
+/// Who reads what a load reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reuse {
+    /// Nobody else: it comes from memory.
+    Own,
+    /// Other blocks too: one of them gets it from memory, the others from the cache.
+    Same,
+}
+
 /// What an operation holds from its start on, and when it is done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cost {
@@ -114,23 +123,28 @@ impl Costs {
 
     /// An operation that moves so many bytes.
     pub(super) fn moves(&self, kind: &str, bytes: u64) -> Outcome<Cost> {
+        self.moves_from(kind, bytes, Reuse::Own)
+    }
+
+    /// An operation that moves so many bytes, which other blocks read too or do not.
+    pub(super) fn moves_from(&self, kind: &str, bytes: u64, reuse: Reuse) -> Outcome<Cost> {
         if self.model == Model::Documented {
             let row = tables().kind(kind);
             return Ok(self.documented(row.iter().flat_map(|k| &k.documented).map(String::as_str)));
         }
         let mut cost = Cost::default();
+        let share = match reuse {
+            Reuse::Own => "transfer_share",
+            Reuse::Same => "transfer_share_same",
+        };
         let slots: &[(&str, &str)] = match kind {
-            "tma_load" => &[
-                ("tma", "transfer_rate"),
-                ("tp_smem_wr", "shared_write_rate"),
-                ("tp_gnic_rd", "transfer_share"),
-            ],
-            "cp_async" => &[
-                ("lsu", "transfer_rate"),
-                ("tp_smem_wr", "shared_write_rate"),
-                ("tp_gnic_rd", "transfer_share"),
-            ],
-            "simt_load" => &[("lsu", "transfer_rate"), ("tp_gnic_rd", "transfer_share")],
+            "tma_load" => {
+                &[("tma", "transfer_rate"), ("tp_smem_wr", "shared_write_rate"), ("tp_gnic_rd", share)]
+            }
+            "cp_async" => {
+                &[("lsu", "transfer_rate"), ("tp_smem_wr", "shared_write_rate"), ("tp_gnic_rd", share)]
+            }
+            "simt_load" => &[("lsu", "transfer_rate"), ("tp_gnic_rd", share)],
             "tma_store" => &[
                 ("tma", "transfer_rate"),
                 ("tp_smem_rd", "shared_read_rate"),

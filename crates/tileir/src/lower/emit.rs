@@ -279,7 +279,7 @@ impl Emitter<'_, '_, '_> {
                     _ => "simt_load",
                 };
                 let operands = self.all_in_registers(work)?;
-                let cost = self.costs.moves(kind, bytes)?;
+                let cost = self.costs.moves_from(kind, bytes, self.body.reuse(work))?;
                 (self.op(&name("load"), kind, operands, results, cost, attributes), kind)
             }
             Class::StoreView if self.family.store == "tma_store" && self.by_transfer(work) => {

@@ -29,7 +29,8 @@
 //! arithmetic on 16 bits. Operands that several warps read from shared memory are counted once: too little for `mma_sync`. A row of a tile
 //! is spread over the four threads of a quad, as PTX lays out accumulators, or over more where there are few rows: a reduction along rows takes
 //! shuffles between them.
-//! Values from before the loop take storage like all others; whoever gives out storage counts them.
+//! Values from before the loop take storage like all others; whoever gives out storage counts them. What other blocks load too comes from
+//! the cache, everything else from memory (`reuse`); what a block loads again later is not told from what it loads once.
 
 mod attributes;
 mod body;
@@ -39,6 +40,7 @@ mod divide;
 mod emit;
 mod fuse;
 mod names;
+mod reuse;
 mod scope;
 pub mod tables;
 
@@ -197,6 +199,8 @@ pub fn lower_in_parts(module: &Module, arch: u32, model: Model, parts: u32) -> V
 /// A region that is being gone through.
 struct Frame<'a> {
     region: &'a Region,
+    /// The operation that it is in.
+    around: Option<&'a Operation>,
     next: usize,
     /// Whether the regions of the next operation have been entered.
     inside: bool,
@@ -206,8 +210,8 @@ struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    fn new(region: &'a Region) -> Frame<'a> {
-        Frame { region, next: 0, inside: false, started: false, added: Vec::new() }
+    fn new(region: &'a Region, around: Option<&'a Operation>) -> Frame<'a> {
+        Frame { region, around, next: 0, inside: false, started: false, added: Vec::new() }
     }
 }
 
@@ -216,14 +220,17 @@ fn lower_entry(entry: &Operation, costs: cost::Costs, parts: u32, found: &mut Ve
     let loops = entry.walk().filter(|op| is_loop(op)).count();
     let clusters = attributes::hint(entry, costs.arch, "num_cta_in_cga").unwrap_or(1) > 1;
     let mut scope = Scope::default();
-    let mut frames: Vec<Frame<'_>> = entry.regions.iter().rev().map(Frame::new).collect();
+    scope.block = reuse::asked(entry);
+    let mut frames: Vec<Frame<'_>> = entry.regions.iter().rev().map(|r| Frame::new(r, None)).collect();
     let mut number = 0;
     while let Some(frame) = frames.last_mut() {
         if !frame.started {
             frame.started = true;
-            for binding in &frame.region.arguments {
+            for (i, binding) in frame.region.arguments.iter().enumerate() {
                 let value = Value { name: binding.name.clone(), number: None };
-                let outer = scope::Outer { by: None, ty: &binding.ty };
+                // An index depends on where its loop begins.
+                let by = frame.around.filter(|op| i == 0 && op.as_for().is_some()).map(|op| (op, usize::MAX));
+                let outer = scope::Outer { by, ty: &binding.ty };
                 frame.added.push((value.clone(), scope.insert(value, outer)));
             }
         }
@@ -260,7 +267,7 @@ fn lower_entry(entry: &Operation, costs: cost::Costs, parts: u32, found: &mut Ve
             });
             found.push(Lowered { entry: name.to_owned(), line: op.line.0, program });
         }
-        frames.extend(op.regions.iter().rev().map(Frame::new));
+        frames.extend(op.regions.iter().rev().map(|r| Frame::new(r, Some(op))));
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is known outside a loop: definitions, constants, the loop around.
 
+use super::reuse::Numbers;
 use super::tables::{Class, tables};
 use crate::cuda::{Attribute, Extent, Loop, Operation, Tile, Type, Value};
 use crate::program::Persistent;
@@ -21,6 +22,8 @@ pub(super) struct Outer<'a> {
 #[derive(Default)]
 pub(super) struct Scope<'a> {
     names: HashMap<Value, Outer<'a>>,
+    /// Which of the numbers of a block the entry asks for.
+    pub(super) block: Numbers,
 }
 
 /// What is behind a name outside the loop.
@@ -73,6 +76,11 @@ impl<'a> Scope<'a> {
             let tile = outer.ty.as_tile()?;
             return (!is_index(tile)).then_some(Behind { value: at, tile, changed, transposed });
         }
+    }
+
+    /// What defines a value.
+    pub(super) fn by(&self, value: &Value) -> Option<(&'a Operation, usize)> {
+        self.names.get(value)?.by
     }
 
     /// The definition behind names for the same number.

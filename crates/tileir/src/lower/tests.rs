@@ -493,3 +493,43 @@ fn warps_that_share_rows_meet_at_a_barrier() {
     let program = sound(carrying_by(&[], &reduce(0, "tile<64xf32>"), 90, Model::Documented));
     assert_eq!(kinds(&program), ["simt", "simt"]);
 }
+
+#[test]
+fn what_other_blocks_read_comes_from_the_cache() {
+    // The cycles for which the share of memory is held.
+    let share = |lines: &str, index: &str| {
+        let text = format!(
+            "entry @k(%n: tile<i32>, %v: v, %w: w) {{
+  %t = make_token : token
+  %x, %y, %z = get_tile_block_id : tile<i32>
+{lines}
+  for %i in (%n to %n, step %n) : tile<i32> {{
+    %p, %o = load_view_tko weak %v[{index}] token = %t : v, tile<i32> -> tile<64x64xf16>, token
+    %s = store_view_tko weak %p, %w[%x, %i] token = %t : tile<64x64xf16>, w, tile<i32> -> token
+    continue
+  }}
+  return
+}}"
+        );
+        let module = Module::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let program = sound(lower(&module, 90, Model::Hardware).remove(0));
+        let op = &program.ops[program.op("load_p").expect("a load")];
+        let held = |slot: &str| {
+            let of = op.holds.iter().filter(|h| program.resources[h.resource].name == slot);
+            of.map(|h| h.rows).sum::<u32>()
+        };
+        held("tp_gnic_rd")
+    };
+    let (own, same) = (share("", "%x, %i"), share("", "%i, %i"));
+    assert!(own > 4 * same, "{own} {same}");
+    // The second number is asked for: blocks that differ in it read the same.
+    let both = "  %u = addi %y, %n : tile<i32>";
+    assert_eq!(share(both, "%x, %i"), same);
+    assert_eq!(share(both, "%x, %u"), own);
+    // A quotient is that of several numbers.
+    let quotient = "  %q = divi %x, %n signed rounding<zero> : tile<i32>";
+    assert_eq!(share(quotient, "%q, %i"), same);
+    // One that no block's number is behind is the same for all.
+    let other = "  %q = divi %n, %n signed rounding<zero> : tile<i32>";
+    assert_eq!(share(other, "%q, %i"), same);
+}
