@@ -1,5 +1,5 @@
-//! Goal: the page of `sassafras analyze --report`, loaded by a real browser without a window: its script runs, the list sorts, and
-//! there is something to see.
+//! Goal: the pages of `sassafras analyze --report` and `sassafras tile --report`, loaded by a real browser without a window: the script
+//! runs, the list sorts, the modulo table is drawn, and there is something to see.
 //!
 //! Any Chromium that is on the path will do. It is no part of the pinned tools: where there is none, the step says so.
 
@@ -54,11 +54,33 @@ pub fn check(project: &Project, browser: &Path) -> Result<()> {
     sorted.reverse();
     ensure!(column(&down) == sorted, "sorted the other way: {:?}", column(&down));
 
-    let picture = out.path().join("page.png");
-    let mut screenshot = headless(project, browser, out.path());
+    picture(project, browser, out.path(), &page)?;
+
+    // The built-in sample of tile programs: no script, but a drawing.
+    let tiles = out.path().join("tile.html");
+    let mut tile = project.command(project.target.join("debug/sassafras"));
+    run(tile.arg("tile").arg("--report").arg(&tiles))?;
+    drawn(&self::dom(project, browser, out.path(), &tiles, "")?)?;
+    picture(project, browser, out.path(), &tiles)
+}
+
+/// Takes a picture of a page and looks whether anything is on it.
+fn picture(project: &Project, browser: &Path, out: &Path, page: &Path) -> Result<()> {
+    let picture = out.join("page.png");
+    let mut screenshot = headless(project, browser, out);
     screenshot.arg(joined("--screenshot=", &picture)).arg(format!("--window-size={},{}", SIZE.0, SIZE.1));
-    quiet(screenshot.arg(joined("file://", &page)))?;
+    quiet(screenshot.arg(joined("file://", page)))?;
     visible(&fs::read(&picture).context("the browser wrote no picture")?)
+}
+
+/// The modulo table has boxes in it, each with a title.
+fn drawn(dom: &str) -> Result<()> {
+    let table =
+        dom.split("<svg").find(|part| part.contains("class=\"modulo\"")).context("no modulo table")?;
+    let table = table.split("</svg>").next().unwrap_or_default();
+    let titles = table.matches("<title>").count();
+    ensure!(titles > 1 && table.matches("<rect").count() >= titles, "a modulo table without holds");
+    Ok(())
 }
 
 fn headless(project: &Project, browser: &Path, out: &Path) -> Command {
@@ -132,6 +154,14 @@ mod tests {
         assert!(ready(&format!("<html><body data-ready=\"yes\">{sorted}</body>")).is_ok());
         assert!(ready(&format!("<html><body>{sorted}</body>")).is_err());
         assert!(ready("<html><body data-ready=\"yes\"></body>").is_err());
+    }
+
+    #[test]
+    fn tables_without_holds_are_noticed() {
+        let boxes = "<g><title>a</title><rect></rect></g><g><title>b</title><rect></rect></g>";
+        let page = |inside: &str| format!("<svg class=\"modulo\">{inside}</svg>");
+        assert!(drawn(&page(boxes)).is_ok());
+        assert!(drawn(&page("<rect></rect>")).is_err() && drawn("<svg></svg>").is_err());
     }
 
     #[test]

@@ -108,7 +108,7 @@ fn lowered_loops_are_scheduled() {
             let options = Options { strategy: *strategy, ..Options::default() };
             let generated = generate(program, &options).map_err(|e| format!("{place}: generate: {e}"))?;
             let scheduled =
-                materialise(program, &generated, &options).map_err(|e| format!("{place}: materialise: {e}"))?;
+                materialise(program, &generated).map_err(|e| format!("{place}: materialise: {e}"))?;
             let a = &generated.analysis;
             Ok(format!(
                 "{:<20} {arch:<7} {:<16} {:>3} ops  MII {:>6}  II {:>6}  {:>2} stages  {:>7} shared  {:>6} tensor  {:>7} register  {}  agents {}  [{}] cut {}",
@@ -168,7 +168,7 @@ fn schedules_are_at_their_bounds() {
                 let a = &chosen.generated.analysis;
                 let (ii, least) = (u64::from(a.ii), a.mii.most());
                 assert!(100 * ii <= 102 * least, "{place}: II {ii}, at least {least}");
-                let scheduled = materialise(&chosen.program, &chosen.generated, options)
+                let scheduled = materialise(&chosen.program, &chosen.generated)
                     .unwrap_or_else(|e| panic!("{place}: {e}"));
                 let t = buffers::table(&chosen.program);
                 let limits = Limits::of(t);

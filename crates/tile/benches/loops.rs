@@ -32,7 +32,7 @@ fn main() {
             let options = Options { unlimited: true, ..Options::default() };
             let start = Instant::now();
             let Ok(generated) = generate(&loop_, &options) else { continue };
-            let Ok(scheduled) = materialise(&loop_, &generated, &options) else { continue };
+            let Ok(scheduled) = materialise(&loop_, &generated) else { continue };
             times.push(start.elapsed().as_secs_f64() * 1e3);
             ratio += f64::from(generated.analysis.ii) / generated.analysis.mii.most() as f64;
             count += 1;

@@ -5,8 +5,8 @@
 //!
 //! Source: `tile-scheduler` ("Shared Helpers").
 
-use sassafras_tileir::program::{Persistent, Program};
-use sassafras_tileir::scheduled::TileLoop;
+use sassafras_tileir::program::{Descriptor, Persistent, Program};
+use sassafras_tileir::scheduled::{TileLoop, WorkTile};
 use thiserror::Error;
 
 /// Shapes that do not agree.
@@ -44,6 +44,12 @@ pub enum ContractError {
     /// More tiles than 64 bits count.
     #[error("the problem has more tiles than can be counted")]
     TooMany,
+    /// Work tiles without a loop over tiles.
+    #[error("work tiles are given, but no problem that they are tiles of")]
+    Loopless,
+    /// A work tile that is given twice.
+    #[error("work tile {0:?} is given twice")]
+    Twice(Vec<u64>),
     /// Work-tile information whose parts differ in representation.
     #[error("work-tile information mixes {0} and {1}")]
     Mixed(&'static str, &'static str),
@@ -57,11 +63,12 @@ pub enum ContractError {
     },
 }
 
-/// Whether a loop's shapes agree.
-pub fn check(program: &Program) -> Result<(), ContractError> {
+/// The loop over tiles that a loop's shapes ask for, if they agree. Asked before anything is scheduled.
+pub fn check(program: &Program, clusters: u64) -> Result<Option<TileLoop>, ContractError> {
     match &program.persistent {
-        Some(shape) => tiles(shape).map(|_| ()),
-        None => Ok(()),
+        Some(shape) => tile_loop(shape, &program.work_tiles, clusters).map(Some),
+        None if !program.work_tiles.is_empty() => Err(ContractError::Loopless),
+        None => Ok(None),
     }
 }
 
@@ -89,49 +96,26 @@ fn tiles(shape: &Persistent) -> Result<(Vec<u64>, u64), ContractError> {
     Ok((each, all))
 }
 
-/// The loop over tiles for so many clusters; each takes as many tiles at once as it has blocks.
-pub fn tile_loop(shape: &Persistent, clusters: u64) -> Result<TileLoop, ContractError> {
+/// The loop over tiles for so many clusters; each takes as many tiles at once as it has blocks. Where work tiles are given, the
+/// index counts them.
+fn tile_loop(shape: &Persistent, work: &[Descriptor], clusters: u64) -> Result<TileLoop, ContractError> {
     let (each, all) = tiles(shape)?;
+    let work = work_tiles(shape, work)?;
     let blocks: u64 = shape.cluster.iter().product();
-    let count = all / blocks.max(1);
+    let count = if work.is_empty() { all / blocks.max(1) } else { work.len() as u64 };
     let step = clusters.max(1);
     let last = count.checked_add(step).ok_or(ContractError::TooMany)?;
     let index_bits = if last > i32::MAX as u64 { 64 } else { 32 };
-    Ok(TileLoop { shape: shape.clone(), tiles: each, count, step, index_bits })
+    let coordinates = TileLoop::coordinates_of(shape, &each);
+    Ok(TileLoop { shape: shape.clone(), tiles: each, count, step, index_bits, coordinates, work })
 }
 
-/// Where a work tile's coordinates come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Descriptor {
-    /// Asynchronous values, one per coordinate, and whether the tile is valid.
-    Async(Vec<u64>, bool),
-    /// In the manner of CUTLASS: row, column, batch, and validity.
-    Cutlass {
-        /// Row of tiles.
-        m: u64,
-        /// Column of tiles.
-        n: u64,
-        /// Batch.
-        l: u64,
-        /// Whether there is such a tile.
-        valid: bool,
-    },
-}
-
-/// Coordinates of one work tile in the one representation that everything after uses.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkTile {
-    /// Tile coordinates, one per dimension.
-    pub coordinates: Vec<u64>,
-    /// Whether there is such a tile.
-    pub valid: bool,
-}
-
-/// Work tiles of a loop from descriptors, all of one kind, checked against the shape.
-pub fn work_tiles(shape: &Persistent, from: &[Descriptor]) -> Result<Vec<WorkTile>, ContractError> {
+/// Work tiles of a loop from descriptors, all of one kind, checked against the shape. One that lies outside of the problem is
+/// not valid, as a scheduler that runs out of work says it.
+fn work_tiles(shape: &Persistent, from: &[Descriptor]) -> Result<Vec<WorkTile>, ContractError> {
     let rank = shape.problem.len();
     let name = |d: &Descriptor| match d {
-        Descriptor::Async(..) => "asynchronous values",
+        Descriptor::Async { .. } => "asynchronous values",
         Descriptor::Cutlass { .. } => "CUTLASS descriptors",
     };
     if let Some(pair) = from.windows(2).find(|p| name(&p[0]) != name(&p[1])) {
@@ -140,7 +124,7 @@ pub fn work_tiles(shape: &Persistent, from: &[Descriptor]) -> Result<Vec<WorkTil
     let (each, _) = tiles(shape)?;
     let build = |d: &Descriptor| {
         let (coordinates, valid) = match d {
-            Descriptor::Async(coordinates, valid) => (coordinates.clone(), *valid),
+            Descriptor::Async { coordinates, valid } => (coordinates.clone(), *valid),
             // A problem of two dimensions has no batch, and then only batch 0 is a tile of it.
             Descriptor::Cutlass { m, n, l, valid } if rank == 2 => (vec![*m, *n], *valid && *l == 0),
             Descriptor::Cutlass { m, n, l, valid } => (vec![*m, *n, *l], *valid),
@@ -151,22 +135,12 @@ pub fn work_tiles(shape: &Persistent, from: &[Descriptor]) -> Result<Vec<WorkTil
         let inside = coordinates.iter().zip(&each).all(|(c, tiles)| c < tiles);
         Ok(WorkTile { coordinates, valid: valid && inside })
     };
-    from.iter().map(build).collect()
-}
-
-/// The work tile of an index of the loop: dimension 0 varies fastest, as grids do.
-pub fn work_tile(tile_loop: &TileLoop, index: u64) -> WorkTile {
-    let mut rest = index;
-    let clusters = tile_loop.tiles.iter().zip(&tile_loop.shape.cluster);
-    let coordinates = clusters
-        .map(|(&tiles, &cluster)| {
-            let across = (tiles / cluster.max(1)).max(1);
-            let at = rest % across;
-            rest /= across;
-            at * cluster
-        })
-        .collect();
-    WorkTile { coordinates, valid: index < tile_loop.count }
+    let built: Vec<WorkTile> = from.iter().map(build).collect::<Result<_, _>>()?;
+    let mut seen = std::collections::BTreeSet::new();
+    match built.iter().filter(|w| w.valid).find(|w| !seen.insert(&w.coordinates)) {
+        Some(twice) => Err(ContractError::Twice(twice.coordinates.clone())),
+        None => Ok(built),
+    }
 }
 
 #[cfg(test)]
@@ -199,24 +173,24 @@ mod tests {
     #[test]
     fn every_tile_is_visited_once() {
         let s = shape(&[1000, 600], &[128, 64], &[2, 1]);
-        let l = tile_loop(&s, 7).expect("a loop");
+        let l = tile_loop(&s, &[], 7).expect("a loop");
         assert_eq!((l.tiles.clone(), l.count, l.index_bits), (vec![8, 10], 40, 32));
         let mut seen = std::collections::BTreeSet::new();
         for cluster in 0..7 {
             let mut index = cluster;
             while index < l.count {
-                let w = work_tile(&l, index);
+                let w = l.work_tile(index);
                 assert!(w.valid && seen.insert(w.coordinates));
                 index += l.step;
             }
         }
         assert_eq!(seen.len(), 40);
-        assert!(!work_tile(&l, 40).valid);
+        assert!(!l.work_tile(40).valid);
     }
 
     #[test]
     fn the_index_is_as_wide_as_it_must_be() {
-        let bits = |n: u64| tile_loop(&shape(&[n], &[1], &[1]), 132).expect("a loop").index_bits;
+        let bits = |n: u64| tile_loop(&shape(&[n], &[1], &[1]), &[], 132).expect("a loop").index_bits;
         assert_eq!(bits(i32::MAX as u64 - 132), 32);
         assert_eq!(bits(i32::MAX as u64 - 131), 64);
     }
@@ -225,7 +199,7 @@ mod tests {
     fn work_tiles_have_one_representation() {
         let s = shape(&[256, 256, 2], &[128, 128, 1], &[1, 1, 1]);
         let cutlass = |m, n, l, valid| Descriptor::Cutlass { m, n, l, valid };
-        let asynchronous = Descriptor::Async(vec![1, 0, 1], true);
+        let asynchronous = Descriptor::Async { coordinates: vec![1, 0, 1], valid: true };
         let tiles = |d: &[Descriptor]| work_tiles(&s, d);
         let one = WorkTile { coordinates: vec![1, 0, 1], valid: true };
         assert_eq!(tiles(std::slice::from_ref(&asynchronous)), Ok(vec![one.clone()]));
@@ -235,7 +209,9 @@ mod tests {
             tiles(&[asynchronous, cutlass(0, 0, 0, true)]),
             Err(ContractError::Mixed("asynchronous values", "CUTLASS descriptors"))
         );
-        let short = Descriptor::Async(vec![1], true);
+        let short = Descriptor::Async { coordinates: vec![1], valid: true };
         assert_eq!(tiles(&[short]), Err(ContractError::Coordinates { found: 1, wanted: 3 }));
+        let twice = [cutlass(1, 0, 1, true), cutlass(0, 0, 1, false), cutlass(1, 0, 1, true)];
+        assert_eq!(tiles(&twice), Err(ContractError::Twice(vec![1, 0, 1])));
     }
 }

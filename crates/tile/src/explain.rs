@@ -2,7 +2,8 @@
 
 use crate::agents::Plan;
 use crate::analysis::Crowded;
-use crate::generate::problem::{build, duration};
+use crate::buffers;
+use crate::generate::problem::build;
 use crate::generate::{Generated, serial, within_stages};
 use sassafras_modulo::{Change, WhatIf, bounds};
 use sassafras_tileir::program::{Program, Storage};
@@ -138,33 +139,19 @@ fn crowded(c: &Crowded) -> String {
 
 fn buffer_costs(program: &Program, generated: &Generated) -> Vec<BufferCost> {
     let analysis = &generated.analysis;
-    let ii = i64::from(analysis.ii);
-    let writers = program.writers();
     let mut costs: Vec<BufferCost> = generated
         .layout
         .plots
         .iter()
         .map(|p| {
-            let lives = p.members.iter().map(|&(_, value, _)| {
-                let start = writers[cranelift_entity::EntityRef::index(value)]
-                    .iter()
-                    .map(|&w| analysis.place(w).time)
-                    .min()
-                    .unwrap_or(0);
-                let reads = program.ops.iter().flat_map(|(op, data)| {
-                    let own = data.operands.iter().filter(|o| program.origin(o.value) == value);
-                    own.map(move |o| {
-                        analysis.place(op).time
-                            + i64::from(duration(program, op))
-                            + ii * i64::from(o.distance)
-                    })
-                });
-                reads.max().unwrap_or(start) - start
+            let lives = p.members.iter().map(|&(pipe, _, _)| {
+                let (start, end) = buffers::life(program, analysis, &generated.layout.pipes[pipe]);
+                end - start
             });
             let lives = lives.max().unwrap_or(0);
             let fewer = (p.depth > 1 && p.members.len() == 1).then(|| {
                 let mut caps = analysis.caps.clone();
-                caps.insert(p.members[0].1, p.depth - 1);
+                caps.insert(program.origin(p.members[0].1), p.depth - 1);
                 bounds(&build(program, &generated.plans, &caps, 1).problem).mii()
             });
             BufferCost {

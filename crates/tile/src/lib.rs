@@ -25,7 +25,7 @@
 //! let program = &program::parse(text)?[0];
 //! let generated = generate(program, &Options::default())?;
 //! assert_eq!(generated.analysis.ii, 128);
-//! let scheduled = materialise(program, &generated, &Options::default())?;
+//! let scheduled = materialise(program, &generated)?;
 //! assert_eq!(scheduled.agents.len(), 2);
 //! assert_eq!(scheduled::parse(&scheduled::print(&scheduled, program), std::slice::from_ref(program))?[0], scheduled);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -16,7 +16,7 @@ pub enum Selection {
     Serial,
 }
 
-/// Choices for [`generate`](crate::generate()) and [`materialise`](crate::materialise()).
+/// Choices for [`generate`](crate::generate()).
 #[derive(Clone, Debug)]
 pub struct Options {
     /// How operations are given to agents.

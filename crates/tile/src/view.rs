@@ -8,7 +8,9 @@ use crate::generate::cost::Cost;
 use crate::options::Options;
 use cranelift_entity::EntityRef;
 use sassafras_tileir::program::{Op, Program, Storage};
-use sassafras_tileir::scheduled::{Action, Backing, Input, Reader, Scheduled, TileLoop};
+use sassafras_tileir::scheduled::{
+    Action, Backing, BarrierArea, Base, Flavour, Input, MutexData, Reader, Scheduled, Step, TileLoop,
+};
 use serde::Serialize;
 
 /// A scheduled loop.
@@ -58,6 +60,8 @@ pub struct View {
     pub buffers: Vec<BufferView>,
     /// Storages.
     pub storages: Vec<StorageView>,
+    /// Where barrier objects are.
+    pub barriers: Option<BarrierArea>,
     /// The loop around it.
     pub tile_loop: Option<TileLoop>,
     /// Why II is what it is.
@@ -126,8 +130,46 @@ pub struct AgentView {
     pub lead: u32,
     /// Its operations in the order of the steady steps.
     pub ops: Vec<String>,
+    /// Steps before the steady ones.
+    pub prologue: Vec<StepView>,
     /// Steps of a round.
-    pub steps: usize,
+    pub steady: Vec<StepView>,
+    /// Steps after the steady ones.
+    pub epilogue: Vec<StepView>,
+    /// Steps of one iteration where there are too few for the others.
+    pub short: Vec<StepView>,
+}
+
+/// A step of an agent.
+#[derive(Clone, Debug, Serialize)]
+pub struct StepView {
+    /// What is done.
+    pub action: &'static str,
+    /// The operation that it is about; none for an acquire.
+    pub op: Option<String>,
+    /// Its pipe, or its mutex.
+    pub at: Option<String>,
+    /// Which input, for waits and releases.
+    pub input: Option<Input>,
+    /// What the iteration is counted from: `first`, `round` or `trips`.
+    pub base: &'static str,
+    /// The iteration, from there.
+    pub offset: i64,
+    /// For a run, where its operands are.
+    pub operands: Vec<Option<OperandView>>,
+}
+
+/// Where an operand is.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperandView {
+    /// The pipe.
+    pub pipe: String,
+    /// The fill, counted as the step's iteration is.
+    pub fill: i64,
+    /// The buffer, where it has one.
+    pub buffer: Option<String>,
+    /// Its turn: so often what is counted from, and so many more.
+    pub turn: Option<(u32, i64)>,
 }
 
 /// A pipe.
@@ -141,8 +183,12 @@ pub struct PipeView {
     pub writers: Vec<String>,
     /// Who reads, with the distance.
     pub readers: Vec<(String, u32)>,
+    /// Its flavour.
+    pub flavour: Flavour,
     /// Slots.
     pub depth: u32,
+    /// Fills that a writer may be ahead of the slowest reader.
+    pub slack: u32,
     /// Fills from before the loop.
     pub initial: u32,
     /// What its ends meet at.
@@ -162,6 +208,8 @@ pub struct MutexView {
     pub ops: Vec<String>,
     /// Its barrier.
     pub barrier: u32,
+    /// Operations that may be ahead of who holds it.
+    pub slack: u32,
 }
 
 /// A buffer.
@@ -239,6 +287,7 @@ pub fn view(program: &Program, generated: &Generated, scheduled: &Scheduled, opt
             share: held as f64 / there.max(1) as f64,
         }
     });
+    let steps = |steps: &[Step]| steps.iter().map(|s| step(program, s)).collect();
     let agents = scheduled.agents.values().map(|a| AgentView {
         name: a.name.clone(),
         warps: a.warps,
@@ -248,7 +297,10 @@ pub fn view(program: &Program, generated: &Generated, scheduled: &Scheduled, opt
             .iter()
             .filter_map(|s| if let Action::Run(op) = s.action { Some(name(op)) } else { None })
             .collect(),
-        steps: a.steady.len(),
+        prologue: steps(&a.prologue),
+        steady: steps(&a.steady),
+        epilogue: steps(&a.epilogue),
+        short: steps(&a.short),
     });
     let reader = |r: &Reader| {
         let what = match r.input {
@@ -262,7 +314,9 @@ pub fn view(program: &Program, generated: &Generated, scheduled: &Scheduled, opt
         values: p.values.iter().map(|&v| program.values[v].name.clone()).collect(),
         writers: p.writers.iter().map(|&w| name(w)).collect(),
         readers: p.readers.iter().map(reader).collect(),
+        flavour: p.flavour,
         depth: p.depth,
+        slack: p.slack(),
         initial: p.initial,
         backing: match p.backing {
             Backing::Local => "local".to_owned(),
@@ -276,6 +330,7 @@ pub fn view(program: &Program, generated: &Generated, scheduled: &Scheduled, opt
         of: program.mutexes[m.of].name.clone(),
         ops: program.mutexes[m.of].ops.iter().map(|&o| name(o)).collect(),
         barrier: m.barrier,
+        slack: MutexData::SLACK,
     });
     let buffers = scheduled.buffers.iter().map(|(buffer, b)| BufferView {
         name: buffer.to_string(),
@@ -313,7 +368,39 @@ pub fn view(program: &Program, generated: &Generated, scheduled: &Scheduled, opt
         mutexes: mutexes.collect(),
         buffers: buffers.collect(),
         storages: storages.collect(),
+        barriers: scheduled.barriers,
         tile_loop: scheduled.tile_loop.clone(),
         explanation: explain::explain(program, generated),
+    }
+}
+
+fn step(program: &Program, step: &Step) -> StepView {
+    let (action, op, at, input) = match step.action {
+        Action::Acquire(x) => ("acquire", None, Some(x.to_string()), None),
+        Action::Run(o) => ("run", Some(o), None, None),
+        Action::Commit(x, o) => ("commit", Some(o), Some(x.to_string()), None),
+        Action::Wait(x, r) => ("wait", Some(r.op), Some(x.to_string()), Some(r.input)),
+        Action::Release(x, r) => ("release", Some(r.op), Some(x.to_string()), Some(r.input)),
+        Action::Lock(m, o) => ("lock", Some(o), Some(m.to_string()), None),
+        Action::Unlock(m, o) => ("unlock", Some(o), Some(m.to_string()), None),
+    };
+    let operand = |s: &sassafras_tileir::scheduled::Source| OperandView {
+        pipe: s.pipe.to_string(),
+        fill: s.fill,
+        buffer: s.turn.map(|t| t.buffer.to_string()),
+        turn: s.turn.map(|t| (t.times, t.plus)),
+    };
+    StepView {
+        action,
+        op: op.map(|o| program.ops[o].name.clone()),
+        at,
+        input,
+        base: match step.at.base {
+            Base::First => "first",
+            Base::Round => "round",
+            Base::Trips => "trips",
+        },
+        offset: step.at.offset,
+        operands: step.sources.iter().map(|s| s.as_ref().map(operand)).collect(),
     }
 }

@@ -1,5 +1,6 @@
 //! Loops that are tight on storage: results in the place of operands, larger II, and what stays serial.
 
+use sassafras_tile::buffers::table;
 use sassafras_tile::{Generated, Generator, Options, generate, materialise};
 use sassafras_tileir::program::{Program, Storage, parse};
 use sassafras_tileir::scheduled::Scheduled;
@@ -13,8 +14,8 @@ fn one(text: &str) -> Program {
 fn sound(program: &Program) -> (Generated, Scheduled) {
     let options = Options::default();
     let generated = generate(program, &options).expect("a schedule");
-    let scheduled = materialise(program, &generated, &options).expect("a loop");
-    prove(program, &scheduled, &Limits::NONE, &Effort::default()).expect("no complaint");
+    let scheduled = materialise(program, &generated).expect("a loop");
+    prove(program, &scheduled, &Limits::of(table(program)), &Effort::default()).expect("no complaint");
     for trips in 0..4 {
         explore(program, &scheduled, trips, 200_000, true).expect("no complaint");
     }

@@ -44,7 +44,7 @@ fn broken_schedules_are_noticed() {
         for strategy in Strategy::ALL {
             let options = Options { strategy, ..Options::default() };
             let Ok(generated) = generate(&program, &options) else { continue };
-            let Ok(good) = materialise(&program, &generated, &options) else { continue };
+            let Ok(good) = materialise(&program, &generated) else { continue };
             if let Err(violation) = prove(&program, &good, &Limits::NONE, &effort) {
                 panic!("{violation}\n{}\n{}", print(&program), scheduled::print(&good, &program));
             }

@@ -38,7 +38,7 @@ fn random_loops_keep_what_is_wanted() {
         let program = random::program(12, seed);
         let options = Options::default();
         let Ok(generated) = generate(&program, &options) else { continue };
-        let Ok(scheduled) = materialise(&program, &generated, &options) else { continue };
+        let Ok(scheduled) = materialise(&program, &generated) else { continue };
         if program.outs.is_empty() {
             continue;
         }
@@ -84,7 +84,7 @@ fn a_slot_is_shared_only_until_the_end() {
     let slots = |out: &str| {
         let program = parse(&text(out)).expect("a loop").remove(0);
         let generated = generate(&program, &Options::default()).expect("a schedule");
-        let scheduled = materialise(&program, &generated, &Options::default()).expect("a program");
+        let scheduled = materialise(&program, &generated).expect("a program");
         check(&program, &scheduled, &Limits::of(buffers::table(&program))).expect("right");
         scheduled.buffers.values().map(|b| b.depth).sum::<u32>()
     };

@@ -20,7 +20,7 @@ fn prove_one(program: &Program, strategy: Strategy) -> Option<u32> {
         Err(GenerateError::Buffers { .. }) => return None,
         Err(error) => panic!("{error}\n{}", print(program)),
     };
-    let scheduled = match materialise(program, &generated, &options) {
+    let scheduled = match materialise(program, &generated) {
         Ok(scheduled) => scheduled,
         Err(MaterialiseError::Barriers { .. }) => return None,
         Err(error) => panic!("{error}\n{}", print(program)),

@@ -54,7 +54,7 @@ fn generated(program: &Program, options: &Options) -> Generated {
 
 fn both(program: &Program, options: &Options) -> (Generated, Scheduled) {
     let generated = generated(program, options);
-    let scheduled = materialise(program, &generated, options).unwrap_or_else(|e| panic!("{e}"));
+    let scheduled = materialise(program, &generated).unwrap_or_else(|e| panic!("{e}"));
     (generated, scheduled)
 }
 
@@ -799,7 +799,7 @@ fn canonical_owners_of_random_loops_are_the_earliest() {
     for seed in 0..60 {
         let program = random::program(2 + (seed % 15) as u32, seed);
         let Ok(found) = generate(&program, &Options::default()) else { continue };
-        let Ok(scheduled) = materialise(&program, &found, &Options::default()) else { continue };
+        let Ok(scheduled) = materialise(&program, &found) else { continue };
         let key = |o: program::Op| (found.analysis.place(o).stage, found.analysis.place(o).order);
         for p in scheduled.pipes.values() {
             let all = if p.writers.is_empty() {
@@ -862,7 +862,7 @@ fn mutexes_come_before_pipes_and_numbers_are_given_lowest_first() {
 fn there_are_32_named_barriers() {
     let run = |program: &Program| {
         let found = generated(program, &Options::default());
-        materialise(program, &found, &Options::default())
+        materialise(program, &found)
     };
     assert!(run(&barriers(30, 2)).is_ok());
     assert_eq!(run(&barriers(30, 3)), Err(MaterialiseError::Barriers { wanted: 33, have: 32 }));

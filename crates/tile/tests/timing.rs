@@ -13,7 +13,7 @@ fn made(seed: u64) -> Option<(Program, Generated, Scheduled)> {
     let program = random::program(3 + (seed % 12) as u32, seed);
     let options = Options { unlimited: true, ..Options::default() };
     let generated = generate(&program, &options).ok()?;
-    let scheduled = materialise(&program, &generated, &options).ok()?;
+    let scheduled = materialise(&program, &generated).ok()?;
     Some((program, generated, scheduled))
 }
 

@@ -89,9 +89,14 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// Whether the next word is this one.
+    pub(crate) fn peek_is(&self, word: &str) -> bool {
+        matches!(self.peek(), Some(Token::Name(t) | Token::Mark(t)) if t == word)
+    }
+
     /// Whether the next word is this one; if so it is taken.
     pub(crate) fn eat(&mut self, word: &str) -> bool {
-        let same = matches!(self.peek(), Some(Token::Name(t) | Token::Mark(t)) if t == word);
+        let same = self.peek_is(word);
         self.at += usize::from(same);
         same
     }

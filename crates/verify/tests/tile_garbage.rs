@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use sassafras_tileir::program::{self, Op, Program, Storage, Value};
 use sassafras_tileir::scheduled::{
-    self, Action, AgentData, At, Backing, Base, BufferData, Flavour, Input, Member, Mutex, MutexData, Pipe,
-    PipeData, Place, Reader, Scheduled, Step, Strategy as Split,
+    self, Action, AgentData, At, Backing, BarrierArea, Base, Buffer, BufferData, Flavour, Input, Member,
+    Mutex, MutexData, Pipe, PipeData, Place, Reader, Scheduled, Source, Step, Strategy as Split, Turn,
 };
 use sassafras_verify::tile::mutate::{Kind, mutate};
 use sassafras_verify::tile::{Effort, Limits, check, explore, prove, replay};
@@ -72,7 +72,18 @@ impl Dice<'_> {
             63 => i64::MIN,
             r => i64::from(r % 4) - 2,
         };
-        Step { action, at: At { base, offset } }
+        let source = |d: &mut Self| Source {
+            pipe: Pipe::from_u32(d.index(pipes)),
+            fill: offset.saturating_sub(i64::from(d.roll() % 3)),
+            turn: d.roll().is_multiple_of(2).then(|| Turn {
+                buffer: Buffer::from_u32(d.index(3)),
+                times: d.number(),
+                plus: i64::from(d.number()),
+            }),
+        };
+        let count = if matches!(action, Action::Run(_)) { self.roll() % 3 } else { 0 };
+        let sources = (0..count).map(|_| self.roll().is_multiple_of(2).then(|| source(self))).collect();
+        Step { action, at: At { base, offset }, sources }
     }
 }
 
@@ -121,7 +132,7 @@ fn garbage(p: &Program, dice: &mut Dice<'_>) -> Scheduled {
         epilogue: steps(d),
         short: steps(d),
     });
-    Scheduled {
+    let mut made = Scheduled {
         name: p.name.clone(),
         ii: dice.number(),
         stages: dice.number(),
@@ -137,8 +148,16 @@ fn garbage(p: &Program, dice: &mut Dice<'_>) -> Scheduled {
         mutexes: mutexes.into_iter().collect(),
         buffers: buffers.into_iter().collect(),
         agents: agents.into_iter().collect(),
+        barriers: dice
+            .roll()
+            .is_multiple_of(2)
+            .then(|| BarrierArea { offset: u64::from(dice.number()) << 20, bytes: dice.number().into() }),
         tile_loop: None,
+    };
+    if dice.roll().is_multiple_of(2) {
+        made.set_sources(p);
     }
+    made
 }
 
 fn ask_everything(p: &Program, s: &Scheduled) {

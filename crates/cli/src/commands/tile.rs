@@ -5,7 +5,7 @@ use crate::output;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use sassafras_report::tile::{self as show, Loop};
-use sassafras_tile::view::view;
+use sassafras_tile::view::{View, view};
 use sassafras_tile::{Options, Selection, buffers, choose, materialise};
 use sassafras_tileir::cuda::Module;
 use sassafras_tileir::file::{self, File};
@@ -24,12 +24,12 @@ pub struct Arguments {
     /// CUDA Tile IR as `tileirdisasm` prints it, or loops in their own text form; `-` is standard input, nothing the
     /// built-in sample
     input: Option<PathBuf>,
-    /// The architecture that CUDA Tile IR is scheduled for
-    #[arg(long, value_name = "SM", default_value = "sm_90")]
-    arch: String,
-    /// What operations cost: cycles of hardware, or the documents' scheduling costs
-    #[arg(long, value_enum, default_value = "hardware")]
-    model: ModelArgument,
+    /// The architecture that is scheduled for [default: sm_90, or what loops in their own text form say]
+    #[arg(long, value_name = "SM")]
+    arch: Option<String>,
+    /// What operations of CUDA Tile IR cost: cycles of hardware, or the documents' scheduling costs [default: hardware]
+    #[arg(long, value_enum)]
+    model: Option<ModelArgument>,
     /// How operations are given to warps
     #[arg(long, value_enum, default_value = "warp-specialize")]
     strategy: StrategyArgument,
@@ -117,9 +117,29 @@ fn depth(text: &str) -> Result<(String, u32), String> {
 struct Report<'a> {
     schema: u32,
     input: &'a str,
-    loops: &'a [Loop],
+    loops: Vec<Scheduling<'a>>,
     not_scheduled: &'a [Refused],
 }
+
+/// A loop and what its schedule's proof ran, as data and in words.
+#[derive(Serialize)]
+struct Scheduling<'a> {
+    #[serde(flatten)]
+    view: &'a View,
+    proof: &'a Proof,
+    proof_in_words: &'a [String],
+}
+
+/// The JSON form of a text whose schedules were proven, not made.
+#[derive(Serialize)]
+struct Checked<'a> {
+    schema: u32,
+    input: &'a str,
+    proven: Vec<Proof>,
+}
+
+/// The version of both forms.
+const SCHEMA: u32 = 2;
 
 /// A loop of the input that was not scheduled.
 #[derive(Serialize)]
@@ -166,24 +186,48 @@ impl Input {
     }
 }
 
+/// What CUDA Tile IR is scheduled for where nothing else is asked for.
+const DEFAULT_ARCH: &str = "sm_90";
+
+/// The number of an architecture that tile programs run on.
+fn architecture(name: &str) -> Result<u32> {
+    match name.trim_start_matches("sm_").trim_end_matches(['a', 'f']).parse() {
+        Ok(arch) if arch >= 80 => Ok(arch),
+        _ => bail!("`{name}` is no architecture that tile programs run on: sm_80 and later are"),
+    }
+}
+
 fn loops(name: &str, text: &str, arguments: &Arguments) -> Result<Input> {
     // Texts of loops begin with one; CUDA Tile IR begins with an entry, a module or an alias.
     let first =
         text.lines().map(str::trim).find(|l| !l.is_empty() && !l.starts_with('#') && !l.starts_with("//"));
     if first.is_some_and(|l| l.starts_with("loop")) {
-        let file = file::parse(text).map_err(|e| anyhow::anyhow!("{name}:{e}"))?;
+        let mut file = file::parse(text).map_err(|e| anyhow::anyhow!("{name}:{e}"))?;
+        if arguments.model.is_some() {
+            bail!("{name}: --model says what operations of CUDA Tile IR cost; these loops say it themselves");
+        }
+        if let Some(asked) = &arguments.arch {
+            let asked = format!("sm_{}", architecture(asked)?);
+            for program in &mut file.programs {
+                let own = program.arch.get_or_insert_with(|| asked.clone());
+                if *own != asked {
+                    bail!("{name}: loop `{}` is for {own}, not for {asked}", program.name);
+                }
+            }
+        }
         return Ok(Input { file, ..Input::default() });
     }
     let module = Module::parse(text).map_err(|e| {
         anyhow::anyhow!("{name}:{e} (neither loops, which begin with `loop`, nor CUDA Tile IR)")
     })?;
-    let digits: String = arguments.arch.chars().filter(char::is_ascii_digit).collect();
-    let Some(arch) = digits.parse().ok().filter(|a| *a >= 80) else {
-        bail!("`{}` is no architecture that tile programs run on: sm_80 and later are", arguments.arch);
-    };
+    // Names and commas are a module of operations that nobody knows: prose reads as one.
+    if module.entries().next().is_none() {
+        bail!("{name}: neither loops, which begin with `loop`, nor CUDA Tile IR, which has an `entry`");
+    }
+    let arch = architecture(arguments.arch.as_deref().unwrap_or(DEFAULT_ARCH))?;
     let model = match arguments.model {
-        ModelArgument::Hardware => Model::Hardware,
-        ModelArgument::Documented => Model::Documented,
+        None | Some(ModelArgument::Hardware) => Model::Hardware,
+        Some(ModelArgument::Documented) => Model::Documented,
     };
     let (mut file, mut refused) = (File::default(), Vec::new());
     for lowered in lower(&module, arch, model) {
@@ -277,12 +321,28 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         bail!("{name}: no loop to schedule");
     }
     let options = options(arguments);
-    let mut shown = Vec::new();
-    for (i, program) in file.programs.iter_mut().enumerate() {
+    let (mut shown, mut proofs) = (Vec::new(), Vec::new());
+    let loops = std::mem::take(&mut file.programs);
+    let alone = loops.len() == 1 && input.refused.is_empty();
+    for program in loops {
         let loop_name = program.name.clone();
-        let fail = |what: String| Failure::Wrong(format!("{name}: loop `{loop_name}`: {what}"));
-        let chosen = choose(program, |parts| input.divided(program, parts), &options)
-            .map_err(|e| fail(e.to_string()))?;
+        let place = format!("{name}: loop `{loop_name}`");
+        let made = choose(&program, |parts| input.divided(&program, parts), &options)
+            .map_err(|e| e.to_string())
+            .and_then(|chosen| {
+                let scheduled = materialise(&chosen.program, &chosen.generated);
+                scheduled.map(|s| (chosen, s)).map_err(|e| e.to_string())
+            });
+        let (chosen, scheduled) = match made {
+            Ok(made) => made,
+            Err(why) if alone => return Err(Failure::Wrong(format!("{place}: {why}")).into()),
+            // One loop that cannot be scheduled does not keep others from being so.
+            Err(why) => {
+                say(&format!("note: {place}: not scheduled: {why}"));
+                input.refused.push(Refused { place, why });
+                continue;
+            }
+        };
         if chosen.parts > 1 {
             let than = match chosen.whole {
                 Some(ii) => format!("whole ones need an II of {ii}"),
@@ -293,12 +353,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 chosen.parts
             ));
         }
-        *program = chosen.program;
-        let (program, generated) = (&*program, chosen.generated);
-        let scheduled = materialise(program, &generated, &options).map_err(|e| fail(e.to_string()))?;
-        let proof = proven(&name, program, &scheduled, arguments.unlimited)?;
-        shown.push(Loop { view: view(program, &generated, &scheduled, &options), proof: words(&proof) });
-        file.scheduled.push((i, scheduled));
+        let (program, generated) = (chosen.program, chosen.generated);
+        let proof = proven(&name, &program, &scheduled, arguments.unlimited)?;
+        shown.push(Loop { view: view(&program, &generated, &scheduled, &options), proof: words(&proof) });
+        proofs.push(proof);
+        file.scheduled.push((file.programs.len(), scheduled));
+        file.programs.push(program);
+    }
+    if shown.is_empty() {
+        return Err(Failure::Wrong(format!("{name}: no loop could be scheduled")).into());
     }
     // Nothing is written before everything has been proven.
     if let Some(path) = &arguments.output {
@@ -311,10 +374,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         output::write_file(path, show::html(&name, &shown).as_bytes())?;
     }
     if arguments.json {
+        let loops = shown.iter().zip(&proofs);
+        let loops = loops.map(|(l, proof)| Scheduling { view: &l.view, proof, proof_in_words: &l.proof });
         return output::print_json(&Report {
-            schema: 1,
+            schema: SCHEMA,
             input: &name,
-            loops: &shown,
+            loops: loops.collect(),
             not_scheduled: &input.refused,
         });
     }
@@ -323,7 +388,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 /// A text that has schedules already: are they right?
 fn check(name: &str, file: &File, arguments: &Arguments) -> Result<()> {
-    let mut lines = String::new();
+    // What a page and a trace show (times, bounds, what binds) is not in a text of schedules.
+    for (option, given) in [("--report", &arguments.report), ("--trace", &arguments.trace)] {
+        if given.is_some() {
+            bail!(
+                "{name}: {option} shows how a schedule is made; the schedules of this text are only proven"
+            );
+        }
+    }
+    let (mut lines, mut proofs) = (String::new(), Vec::new());
     for (of, scheduled) in &file.scheduled {
         let program = &file.programs[*of];
         if !arguments.loops.is_empty() && !arguments.loops.contains(&program.name) {
@@ -336,6 +409,13 @@ fn check(name: &str, file: &File, arguments: &Arguments) -> Result<()> {
             scheduled.ii,
             words(&proof).join("; ")
         ));
+        proofs.push(proof);
+    }
+    if let Some(path) = &arguments.output {
+        output::write_file(path, file::print(file).as_bytes())?;
+    }
+    if arguments.json {
+        return output::print_json(&Checked { schema: SCHEMA, input: name, proven: proofs });
     }
     output::print(&lines)
 }

@@ -91,7 +91,7 @@ fn row(whole: &Program, divided: impl FnMut(u32) -> Option<Program>) -> (String,
         1 => program.name.clone(),
         parts => format!("{} in {parts} parts", program.name),
     };
-    let scheduled = match materialise(program, &generated, &options) {
+    let scheduled = match materialise(program, &generated) {
         Ok(scheduled) => scheduled,
         Err(error) => {
             return (

@@ -2,6 +2,7 @@
 
 use super::Loop;
 use crate::columns::{columns, counted};
+use sassafras_tile::view::{StorageView, View};
 use std::fmt::Write;
 
 /// The text of some loops.
@@ -15,6 +16,37 @@ pub fn text(loops: &[Loop]) -> String {
         let _ = one(l, &mut out);
     }
     out
+}
+
+/// What is used of a storage.
+pub(super) fn bytes(s: &StorageView) -> String {
+    match s.budget {
+        Some(budget) => format!("{} of {budget} bytes", s.used),
+        None => format!("{} bytes, as many as one likes", s.used),
+    }
+}
+
+/// What is worth a sentence of how a schedule came about, besides who made it.
+pub(super) fn made(v: &View) -> Vec<String> {
+    let mut said = Vec::new();
+    if v.trivial {
+        said.push(
+            "no schedule that overlaps was found, or none that fits: iterations run one after the other"
+                .into(),
+        );
+    }
+    let c = &v.cost;
+    said.push(format!(
+        "costs ({}, {}, {}, {}): resources, pipe slots, banks, order",
+        c.resources, c.pipe, c.banks, c.order
+    ));
+    if let [(first, _), .., (last, _)] = v.probes[..] {
+        said.push(format!("II that were tried: {}, from {first} to {last}", v.probes.len()));
+    }
+    if v.constraint_iterations > 0 {
+        said.push(format!("slots were limited {} times to fit budgets", v.constraint_iterations));
+    }
+    said
 }
 
 fn one(l: &Loop, out: &mut String) -> std::fmt::Result {
@@ -32,6 +64,9 @@ fn one(l: &Loop, out: &mut String) -> std::fmt::Result {
     )?;
     let because = v.serial_because.map_or(String::new(), |b| format!(", because {b}"));
     writeln!(out, "  made by {}{because}; strategy {}", v.generator, v.strategy)?;
+    for line in made(v) {
+        writeln!(out, "  {line}")?;
+    }
     writeln!(out, "  bound by {}", v.explanation.binds)?;
     writeln!(out, "  for an II that is one less:")?;
     for line in &v.explanation.for_one_less {
@@ -69,10 +104,15 @@ fn one(l: &Loop, out: &mut String) -> std::fmt::Result {
             p.name.clone(),
             p.backing.clone(),
             p.depth.to_string(),
+            p.slack.to_string(),
             format!("{} -> {}", p.writers.join(", "), readers.join(", ")),
         ]
     });
-    write!(out, "\n{}", columns(&["pipe", "backing", "slots", "from and to"], 2, true, pipes.collect()))?;
+    write!(
+        out,
+        "\n{}",
+        columns(&["pipe", "backing", "slots", "slack", "from and to"], 2, true, pipes.collect())
+    )?;
     let buffers = v.explanation.buffers.iter().map(|b| {
         vec![
             b.values.join(", "),
@@ -85,14 +125,7 @@ fn one(l: &Loop, out: &mut String) -> std::fmt::Result {
     });
     let head = ["buffer of", "storage", "slots", "bytes", "lives", "II with one slot less"];
     write!(out, "\n{}", columns(&head, 2, false, buffers.collect()))?;
-    let used: Vec<String> = v
-        .storages
-        .iter()
-        .filter(|s| s.used > 0)
-        .map(|s| match s.budget {
-            Some(budget) => format!("{} {} of {budget} bytes", s.storage, s.used),
-            None => format!("{} {} bytes, without a limit", s.storage, s.used),
-        })
-        .collect();
+    let used: Vec<String> =
+        v.storages.iter().filter(|s| s.used > 0).map(|s| format!("{} {}", s.storage, bytes(s))).collect();
     writeln!(out, "\nstorage: {}", used.join("; "))
 }

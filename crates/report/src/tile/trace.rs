@@ -4,6 +4,7 @@
 //! Cost: linear in what is written. Source: the Trace Event Format.
 
 use super::Loop;
+use sassafras_tile::view::{HoldView, OpView, View};
 use serde_json::{Value, json};
 
 /// The trace of some loops: a process each.
@@ -12,8 +13,15 @@ pub fn json(input: &str, loops: &[Loop]) -> String {
     for (at, l) in loops.iter().enumerate() {
         one(at + 1, l, &mut events);
     }
-    let other = json!({ "input": input, "time": "one microsecond is one cycle of the model" });
+    let loops: Vec<Value> = loops.iter().map(|l| made(&l.view)).collect();
+    let other =
+        json!({ "input": input, "time": "one microsecond is one cycle of the model", "loops": loops });
     json!({ "traceEvents": events, "displayTimeUnit": "ns", "otherData": other }).to_string()
+}
+
+/// How a schedule came about, which no slice shows.
+fn made(v: &View) -> Value {
+    json!({ "name": v.name, "ii": v.ii, "generator": v.generator, "cost": v.cost, "probes": v.probes })
 }
 
 fn one(pid: usize, l: &Loop, events: &mut Vec<Value>) {
@@ -38,7 +46,8 @@ fn one(pid: usize, l: &Loop, events: &mut Vec<Value>) {
             .collect();
         for i in 0..rounds {
             let tid = tids[usize::try_from(i).unwrap_or(0) % tids.len()];
-            let args = json!({ "iteration": i, "stage": o.stage, "row": o.row, "order": o.order });
+            let args =
+                json!({ "iteration": i, "stage": o.stage, "row": o.row, "order": o.order, "arm": o.arm });
             events.push(
                 json!({ "name": format!("{} ({i})", o.name), "ph": "X", "cat": o.kind, "pid": pid, "tid": tid,
                 "ts": o.time + i * i64::from(v.ii), "dur": o.latency.max(1), "args": args }),
@@ -46,25 +55,30 @@ fn one(pid: usize, l: &Loop, events: &mut Vec<Value>) {
         }
     }
     for r in &v.resources {
-        let holds: Vec<(i64, u32, &str)> = v
+        let holds: Vec<(&OpView, &HoldView)> = v
             .ops
             .iter()
-            .flat_map(|o| {
-                o.holds
-                    .iter()
-                    .filter(|h| h.resource == r.name)
-                    .map(|h| (o.time + i64::from(h.start), h.cycles, o.name.as_str()))
-            })
+            .flat_map(|o| o.holds.iter().map(move |h| (o, h)))
+            .filter(|(_, h)| h.resource == r.name && h.cycles > 0)
             .collect();
-        if holds.is_empty() || r.capacity > 1 {
+        if holds.is_empty() {
             continue;
         }
-        let tid = thread(&format!("slot {}", r.name), events);
-        for i in 0..rounds {
-            for (time, cycles, name) in &holds {
+        // One unit is held by one at a time. Of several each hold has a thread of its own, or as many as it overlaps itself.
+        let shared = (r.capacity == 1).then(|| thread(&format!("slot {}", r.name), events));
+        for (o, h) in holds {
+            let tids: Vec<usize> = match shared {
+                Some(tid) => vec![tid],
+                None => (0..h.cycles.div_ceil(v.ii.max(1)))
+                    .map(|_| thread(&format!("slot {} ({} units): {}", r.name, r.capacity, o.name), events))
+                    .collect(),
+            };
+            for i in 0..rounds {
+                let tid = tids[usize::try_from(i).unwrap_or(0) % tids.len()];
+                let ts = o.time + i64::from(h.start) + i * i64::from(v.ii);
                 events.push(
-                    json!({ "name": format!("{name} ({i})"), "ph": "X", "cat": "slot", "pid": pid, "tid": tid,
-                    "ts": time + i * i64::from(v.ii), "dur": cycles, "args": {} }),
+                    json!({ "name": format!("{} ({i})", o.name), "ph": "X", "cat": "slot", "pid": pid, "tid": tid,
+                    "ts": ts, "dur": h.cycles, "args": { "units": h.units } }),
                 );
             }
         }

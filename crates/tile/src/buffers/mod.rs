@@ -3,7 +3,8 @@
 //! Between generation and materialisation, in four steps:
 //! 1. *lifetimes*: a fill lives from its first writer's start to its last reader's end, in cycles of the loop; a value
 //!    needs as many slots as iterations begin in that time, and no fewer than the iterations it is carried over;
-//! 2. *barriers*: named barriers for mutexes and for pipes without values ([`barriers`]);
+//! 2. *barriers*: room for the barrier objects of pipes whose ends meet at some; numbers of named barriers are given out when
+//!    pipes are emitted ([`barriers`]);
 //! 3. *buffers*: accumulators take turns in one slot, other values have a ring of slots;
 //! 4. *sharing*: rings of one slot with the same storage, element and size become one buffer where lifetimes are
 //!    disjoint in the same iteration: each then waits for the one before it. A result that may take the place of an
@@ -19,6 +20,7 @@ pub mod barriers;
 use crate::agents::Plan;
 use crate::analysis::Analysis;
 use crate::generate::problem::duration;
+use crate::materialise::emit;
 use crate::options::Options;
 use crate::solve::Skeleton;
 use crate::union::Union;
@@ -46,13 +48,17 @@ pub struct Plot {
     pub members: Vec<(usize, Value, u32)>,
 }
 
-/// All buffers of a loop.
+/// All pipes and buffers of a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
+    /// Pipes, as they were solved for.
+    pub pipes: Vec<Skeleton>,
     /// Slots of each pipe.
     pub depths: Vec<u32>,
     /// Buffers.
     pub plots: Vec<Plot>,
+    /// Bytes of barrier objects, which lie before all buffers of shared memory.
+    pub barriers: u64,
     /// Bytes by storage.
     pub used: BTreeMap<Storage, u64>,
 }
@@ -104,7 +110,7 @@ pub fn table(program: &Program) -> &'static Budget {
 }
 
 /// A fill's life in cycles, from iteration 0's point of view.
-fn life(program: &Program, analysis: &Analysis, pipe: &Skeleton) -> (i64, i64) {
+pub(crate) fn life(program: &Program, analysis: &Analysis, pipe: &Skeleton) -> (i64, i64) {
     let ii = i64::from(analysis.ii);
     let start = pipe.producers.iter().map(|&w| analysis.place(w).time).min().unwrap_or(0);
     let end = pipe.readers.iter().map(|r| {
@@ -177,12 +183,12 @@ pub fn assign(
             depths[m.0] = depths[m.0].min(p.depth);
         }
     }
-    let barriers: u64 = pipes
-        .iter()
-        .zip(&depths)
-        .map(|(p, &d)| if p.values.is_empty() || p.producers.is_empty() { 0 } else { 2 * u64::from(d) })
-        .sum();
-    let used = place(program, &mut plots, barriers * table(program).barrier_bytes);
+    // Only pipes whose ends meet at barrier objects have some: two for each slot.
+    let local = emit::local(program, analysis, pipes, &depths, &plots);
+    let objects = emit::met(program, plans, &local).into_iter().filter(|m| m.1);
+    let barriers: u64 = objects.map(|(pipe, _)| 2 * u64::from(local.pipes[pipe].depth)).sum();
+    let barriers = barriers * table(program).barrier_bytes;
+    let used = place(program, &mut plots, barriers);
     for (&storage, &need) in &used {
         let have = budget_of(program, options, storage);
         if need > have {
@@ -192,7 +198,7 @@ pub fn assign(
             return Err(Over { storage, need, have, rings: rings.collect() });
         }
     }
-    Ok(Layout { depths, plots, used })
+    Ok(Layout { pipes: pipes.to_vec(), depths, plots, barriers, used })
 }
 
 /// Gives agents as many warps as their registers take, in whole groups of [`WARPGROUP`] where that is more than they have.

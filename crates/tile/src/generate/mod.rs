@@ -42,7 +42,7 @@ use sassafras_modulo::{
     Search, Table, TableError, Violation, bounds, branch, first_feasible, iterative, verify,
 };
 use sassafras_tileir::program::{Execution, Program, ProgramError, Storage};
-use sassafras_tileir::scheduled::Strategy;
+use sassafras_tileir::scheduled::{Strategy, TileLoop};
 use state::State;
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -140,6 +140,8 @@ pub struct Generated {
     pub layout: Layout,
     /// Who runs what.
     pub plans: Vec<Plan>,
+    /// The loop over tiles around it.
+    pub tile_loop: Option<TileLoop>,
 }
 
 /// Schedules a loop. The same loop and options give the same schedule.
@@ -147,7 +149,10 @@ pub struct Generated {
 /// Where buffers do not fit, limits on slots are tried first, then larger II, then one iteration after the other, except
 /// where stages or groups are prescribed, which that could not keep.
 pub fn generate(program: &Program, options: &Options) -> Result<Generated, GenerateError> {
-    let mut generated = fitted(program, options)?;
+    program.check()?;
+    // What cannot be is refused before anything is solved.
+    let tile_loop = contract::check(program, options.clusters)?;
+    let mut generated = Generated { tile_loop, ..fitted(program, options)? };
     let pipes = solve::pipes(program, &generated.analysis);
     let analysis = &mut generated.analysis;
     // In the rows it was made of.
@@ -163,8 +168,6 @@ pub fn generate(program: &Program, options: &Options) -> Result<Generated, Gener
 
 /// A schedule and buffers that fit.
 fn fitted(program: &Program, options: &Options) -> Result<Generated, GenerateError> {
-    program.check()?;
-    contract::check(program)?;
     check(program)?;
     let plans = agents::plan(program, options);
     problem::build(program, &plans, &Caps::new(), 1).problem.check()?;
@@ -193,7 +196,7 @@ fn fitted(program: &Program, options: &Options) -> Result<Generated, GenerateErr
             fits => fits,
         };
         let over = match fits {
-            Ok(layout) => break Some(Generated { analysis, layout, plans: plans.clone() }),
+            Ok(layout) => break Some(Generated { analysis, layout, plans: plans.clone(), tile_loop: None }),
             Err(over) => over,
         };
         let serial = analysis.generator == Generator::Serial;
@@ -235,7 +238,7 @@ fn fitted(program: &Program, options: &Options) -> Result<Generated, GenerateErr
     serial.constraint_iterations = iterations;
     serial.crowded = last;
     let layout = layout(&task, &serial).map_err(GenerateError::from)?;
-    Ok(Generated { analysis: serial, layout, plans })
+    Ok(Generated { analysis: serial, layout, plans, tile_loop: None })
 }
 
 /// A schedule whose registers do not fit, or the same with every operation as late as what needs it allows: whichever costs
@@ -401,7 +404,9 @@ fn roomy(
         analysis.arms = arms;
         analysis.stage_limit = stages;
         let over = match layout(task, &analysis) {
-            Ok(layout) => return Ok(Some(Generated { analysis, layout, plans: task.plans.to_vec() })),
+            Ok(layout) => {
+                return Ok(Some(Generated { analysis, layout, plans: task.plans.to_vec(), tile_loop: None }));
+            }
             Err(over) => over,
         };
         crowded.insert(ii, Crowded::of(&over, analysis.ii));

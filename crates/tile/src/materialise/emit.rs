@@ -2,25 +2,18 @@
 
 use super::MaterialiseError;
 use crate::agents::Plan;
-use crate::analysis::{Analysis, Generator};
-use crate::buffers::{self, Layout, barriers};
-use crate::options::Options;
+use crate::analysis::Analysis;
+use crate::buffers::barriers::{self, Turns, User};
+use crate::buffers::{self, Layout, Plot};
 use crate::solve::Skeleton;
 use cranelift_entity::{EntityRef, PrimaryMap};
 use sassafras_machine::tile::threshold;
 use sassafras_tileir::program::{Execution, Mutex, Op, Program};
 use sassafras_tileir::scheduled::{
-    Backing, BufferData, Flavour, Input, Member, MutexData, Pipe, PipeData, Place, Scheduled, Strategy,
+    Backing, BarrierArea, BufferData, Flavour, Input, Member, MutexData, Pipe, PipeData, Place, Scheduled,
+    Strategy,
 };
-
-/// What a loop that one agent runs is called.
-pub fn single(analysis: &Analysis, options: &Options) -> Strategy {
-    match options.strategy {
-        Strategy::None => Strategy::None,
-        _ if analysis.generator == Generator::Serial => Strategy::None,
-        _ => Strategy::Unspecialize,
-    }
-}
+use std::cell::LazyCell;
 
 /// Who runs an operation.
 pub fn agent_of(plans: &[Plan], op: Op) -> usize {
@@ -35,15 +28,14 @@ pub fn in_step(program: &Program, plans: &[Plan], first: Op, second: Op) -> bool
         && (program.ops[first].execution == Execution::Sync || same_queue)
 }
 
-/// Builds everything but agents.
-pub fn emit(
+/// Pipes and buffers before their ends meet at anything.
+pub fn local(
     program: &Program,
     analysis: &Analysis,
-    layout: &Layout,
-    plans: &[Plan],
-    mutexes: &[(Mutex, Op)],
-    skeletons: &[Skeleton],
-) -> Result<Scheduled, MaterialiseError> {
+    pipes: &[Skeleton],
+    depths: &[u32],
+    plots: &[Plot],
+) -> Scheduled {
     let mut scheduled = Scheduled {
         name: program.name.clone(),
         ii: analysis.ii,
@@ -60,16 +52,17 @@ pub fn emit(
         mutexes: PrimaryMap::new(),
         buffers: PrimaryMap::new(),
         agents: PrimaryMap::new(),
+        barriers: None,
         tile_loop: None,
     };
-    for (i, s) in skeletons.iter().enumerate() {
+    for (i, s) in pipes.iter().enumerate() {
         let place = s.key().map(|op| analysis.place(op));
         let tokens = s.values.iter().all(|&v| program.values[v].bytes == 0);
         let carried = s.readers.iter().filter_map(|r| r.distance(program)).max().unwrap_or(0);
         let depth = if tokens && !s.producers.is_empty() {
-            layout.depths[i].max(threshold("scalar_pipe_depth"))
+            depths[i].max(threshold("scalar_pipe_depth"))
         } else {
-            layout.depths[i]
+            depths[i]
         };
         scheduled.pipes.push(PipeData {
             flavour: if tokens || s.producers.is_empty() { Flavour::Scalar } else { Flavour::Tile },
@@ -83,7 +76,7 @@ pub fn emit(
             order: place.map_or(0, |p| p.order),
         });
     }
-    for plot in &layout.plots {
+    for plot in plots {
         let members =
             plot.members.iter().map(|&(pipe, value, shift)| Member { pipe: Pipe::new(pipe), value, shift });
         scheduled.buffers.push(BufferData {
@@ -95,27 +88,68 @@ pub fn emit(
             members: members.collect(),
         });
     }
+    scheduled
+}
+
+/// Pipes whose ends must meet at something, with whether they carry values that have bytes.
+pub fn met(program: &Program, plans: &[Plan], scheduled: &Scheduled) -> Vec<(Pipe, bool)> {
+    let carries = |p: &PipeData| p.values.iter().any(|&v| program.values[v].bytes > 0);
+    let pipes = scheduled.pipes.iter();
+    let met = pipes.filter(|(x, p)| !p.writers.is_empty() && needs_backing(program, plans, scheduled, *x));
+    met.map(|(x, p)| (x, carries(p))).collect()
+}
+
+/// Those who fill a pipe asynchronously do it with one instruction: what full means differs from one to another.
+fn one_kind(program: &Program, p: &PipeData, pipe: Pipe) -> Result<(), MaterialiseError> {
+    let asynchronous = p.writers.iter().map(|&w| &program.ops[w]).filter(|o| o.execution == Execution::Async);
+    let mut kinds: Vec<&str> = asynchronous.map(|o| o.kind.as_str()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    match kinds[..] {
+        [first, second, ..] => Err(MaterialiseError::Producers {
+            pipe: pipe.to_string(),
+            first: first.to_owned(),
+            second: second.to_owned(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Builds everything but agents.
+pub fn emit(
+    program: &Program,
+    analysis: &Analysis,
+    layout: &Layout,
+    plans: &[Plan],
+    mutexes: &[(Mutex, Op)],
+) -> Result<Scheduled, MaterialiseError> {
+    let mut scheduled = local(program, analysis, &layout.pipes, &layout.depths, &layout.plots);
+    scheduled.barriers = (layout.barriers > 0).then_some(BarrierArea { offset: 0, bytes: layout.barriers });
     // Which pipes need something to meet at.
-    let named: Vec<Pipe> = scheduled
-        .pipes
-        .iter()
-        .filter(|(pipe, p)| !p.writers.is_empty() && needs_backing(program, plans, &scheduled, *pipe))
-        .map(|(pipe, _)| pipe)
-        .collect();
     let mut tokens = Vec::new();
-    for pipe in named {
-        let carries = scheduled.pipes[pipe].values.iter().any(|&v| program.values[v].bytes > 0);
+    for (pipe, carries) in met(program, plans, &scheduled) {
+        one_kind(program, &scheduled.pipes[pipe], pipe)?;
         if carries {
             scheduled.pipes[pipe].backing = Backing::Mbarrier;
         } else {
             tokens.push(pipe);
         }
     }
-    // Iterations overlap, so that everything lives as long as the loop does.
-    let lives = vec![(0, i64::MAX); mutexes.len() + tokens.len()];
+    let mut users: Vec<User> = Vec::new();
+    for (of, _) in mutexes {
+        let ops = &program.mutexes[*of].ops;
+        users.push(User { first: ops.clone(), last: ops.iter().map(|&o| (o, 0)).collect() });
+    }
+    for &pipe in &tokens {
+        let p = &scheduled.pipes[pipe];
+        let last = p.readers.iter().map(|r| (r.op, r.distance(program).unwrap_or(0)));
+        users.push(User { first: p.writers.clone(), last: last.collect() });
+    }
     let have = buffers::table(program).barriers;
-    let given = barriers::assign(&lives, have)
-        .map_err(|_| MaterialiseError::Barriers { wanted: lives.len(), have })?;
+    // Who comes before whom is asked only where numbers run out.
+    let turns = LazyCell::new(|| Turns::new(program));
+    let given = barriers::assign(users.len(), have, |a, b| turns.apart(&users[a], &users[b]))
+        .map_err(|_| MaterialiseError::Barriers { wanted: users.len(), have })?;
     for (&(of, first), &barrier) in mutexes.iter().zip(&given) {
         let place = analysis.place(first);
         scheduled.mutexes.push(MutexData { of, barrier, stage: place.stage, order: place.order });

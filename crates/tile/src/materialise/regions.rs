@@ -4,15 +4,24 @@
 //! rounds miss iterations before the loop (prologue), the last `lead` those behind it (epilogue); `lead` is one less than
 //! the agent's stages, so that the steady steps are performed `n - lead` times. A loop of fewer trips than that performs
 //! all steps of one iteration after those of the one before.
+//!
+//! Operands are rewritten on the way: a run says which fill of which pipe, in which turn of which buffer, each of its operands
+//! is ([`Sources`]). An operation of a later stage than its producer's reads an earlier round's fill.
 
 use super::steps::Links;
 use crate::agents::Plan;
 use crate::analysis::Analysis;
 use sassafras_tileir::program::Program;
-use sassafras_tileir::scheduled::{AgentData, At, Base, Step};
+use sassafras_tileir::scheduled::{Action, AgentData, At, Base, Sources, Step};
 
 /// Builds an agent.
-pub fn rebuild(program: &Program, analysis: &Analysis, plan: &Plan, links: &Links) -> AgentData {
+pub fn rebuild(
+    program: &Program,
+    analysis: &Analysis,
+    plan: &Plan,
+    links: &Links,
+    sources: &Sources<'_>,
+) -> AgentData {
     let first = plan.ops.iter().map(|&op| analysis.place(op).stage).min().unwrap_or(0);
     let last = plan.ops.iter().map(|&op| analysis.place(op).stage).max().unwrap_or(0);
     let lead = last - first;
@@ -21,8 +30,10 @@ pub fn rebuild(program: &Program, analysis: &Analysis, plan: &Plan, links: &Link
     let mut rounds = ordered.clone();
     rounds.sort_by_key(|(op, _)| (analysis.place(*op).row, *op));
     let behind = |op| i64::from(analysis.place(op).stage - first);
-    let steps = |base: Base, offset: i64, actions: &[_]| -> Vec<Step> {
-        actions.iter().map(|&action| Step { action, at: At { base, offset } }).collect()
+    let steps = |base: Base, offset: i64, actions: &[Action]| -> Vec<Step> {
+        let at = At { base, offset };
+        let of = |action| if let Action::Run(op) = action { sources.of(op, at) } else { Vec::new() };
+        actions.iter().map(|&action| Step { action, at, sources: of(action) }).collect()
     };
     let mut agent = AgentData {
         name: plan.name.to_owned(),

@@ -1,8 +1,8 @@
 //! The steps of one operation: what it waits for, the operation, what it gives on.
 //!
 //! In this order: waits for operands, free slots for results, mutexes by number (so that no two agents hold one each and
-//! want the other's), the operation, mutexes left, results committed, operands released. A step that cannot matter is left
-//! out:
+//! want the other's), the operation, mutexes left, operands released, results committed: who waits for the results can rely
+//! on what was read being given back, as pipes that take turns at a named barrier do. A step that cannot matter is left out:
 //! * a reader in step with all writers does not wait, nor does one whose agent has waited for the same fill before;
 //! * a writer in step with all readers of what was in the slot does not acquire, nor does the second writer of an agent;
 //! * a local pipe has no commits, and one whose slots nobody acquires no releases.
@@ -94,13 +94,13 @@ impl Links {
         steps.extend(self.mutexes[i].iter().map(|&m| Action::Lock(m, op)));
         steps.push(Action::Run(op));
         steps.extend(self.mutexes[i].iter().map(|&m| Action::Unlock(m, op)));
-        steps
-            .extend(self.writes[i].iter().filter(|w| self.met[w.0.index()]).map(|w| Action::Commit(w.0, op)));
         for &(pipe, reader, _) in &self.reads[i] {
             if self.acquired[pipe.index()] {
                 steps.push(Action::Release(pipe, reader));
             }
         }
+        steps
+            .extend(self.writes[i].iter().filter(|w| self.met[w.0.index()]).map(|w| Action::Commit(w.0, op)));
         steps
     }
 

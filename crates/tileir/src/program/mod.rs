@@ -235,6 +235,30 @@ pub struct Persistent {
     pub cluster: Vec<u64>,
 }
 
+/// A work tile as a source gives it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Descriptor {
+    /// Asynchronous values: one per coordinate, and whether there is such a tile.
+    Async {
+        /// The coordinates.
+        coordinates: Vec<u64>,
+        /// Whether there is such a tile.
+        valid: bool,
+    },
+    /// In the manner of CUTLASS: row, column, batch, and whether there is such a tile.
+    Cutlass {
+        /// Row of tiles.
+        m: u64,
+        /// Column of tiles.
+        n: u64,
+        /// Batch.
+        l: u64,
+        /// Whether there is such a tile.
+        valid: bool,
+    },
+}
+
 /// A loop; see the module's comment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
@@ -248,6 +272,8 @@ pub struct Program {
     pub serial: bool,
     /// The loop around it.
     pub persistent: Option<Persistent>,
+    /// The tiles that the loop around it works on, where the source says which; all of them otherwise.
+    pub work_tiles: Vec<Descriptor>,
     /// Budgets that differ from the architecture's, in bytes.
     pub budgets: Vec<(Storage, u64)>,
     /// Resources.

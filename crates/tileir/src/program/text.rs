@@ -18,8 +18,8 @@
 //! an earlier iteration, so values stand before the operations. What is left out has no effect: holds, attributes, `sync`, a latency of 0.
 
 use super::{
-    Attributes, Execution, Hold, MutexData, Op, OpData, Operand, Order, Out, Persistent, Program, Resource,
-    ResourceData, Storage, Value, ValueData,
+    Attributes, Descriptor, Execution, Hold, MutexData, Op, OpData, Operand, Order, Out, Persistent, Program,
+    Resource, ResourceData, Storage, Value, ValueData,
 };
 use crate::lex::{Token, Words};
 use std::collections::HashMap;
@@ -84,6 +84,7 @@ impl<'a> Reader<'_, 'a> {
                 "trips" => self.program.trips = Some(self.words.number("a number of trips")?),
                 "serial" => self.program.serial = true,
                 "persistent" => self.persistent()?,
+                "work_tile" => self.work_tile()?,
                 "budget" => {
                     let storage = self.storage()?;
                     let bytes = self.words.number("bytes")?;
@@ -113,7 +114,7 @@ impl<'a> Reader<'_, 'a> {
                 }
                 _ => {
                     return self.words.error_back(format!(
-                        "`{word}` begins no line; those are arch, trips, serial, persistent, budget, resource, value, op, order, mutex and out"
+                        "`{word}` begins no line; those are arch, trips, serial, persistent, work_tile, budget, resource, value, op, order, mutex and out"
                     ));
                 }
             }
@@ -146,6 +147,24 @@ impl<'a> Reader<'_, 'a> {
         self.words.expect("cluster")?;
         let cluster = self.words.numbers("an extent")?;
         self.program.persistent = Some(Persistent { problem, tile, cluster });
+        Ok(())
+    }
+
+    fn work_tile(&mut self) -> Result<(), TextError> {
+        let kind = self.words.name("async or cutlass")?;
+        let coordinates = match kind {
+            "async" | "cutlass" => self.words.numbers("a coordinate")?,
+            _ => return self.words.error_back(format!("expected async or cutlass, found `{kind}`")),
+        };
+        let valid = !self.words.eat("invalid");
+        let tile = match (kind, &coordinates[..]) {
+            ("cutlass", &[m, n, l]) => Descriptor::Cutlass { m, n, l, valid },
+            ("cutlass", _) => {
+                return self.words.error_back("a work tile of CUTLASS has a row, a column and a batch");
+            }
+            _ => Descriptor::Async { coordinates, valid },
+        };
+        self.program.work_tiles.push(tile);
         Ok(())
     }
 
@@ -303,6 +322,13 @@ fn write(p: &Program, out: &mut String) -> std::fmt::Result {
     }
     if let Some(Persistent { problem, tile, cluster }) = &p.persistent {
         writeln!(out, "  persistent problem {problem:?} tile {tile:?} cluster {cluster:?}")?;
+    }
+    for tile in &p.work_tiles {
+        let (what, coordinates, valid) = match tile {
+            Descriptor::Async { coordinates, valid } => ("async", coordinates.clone(), *valid),
+            Descriptor::Cutlass { m, n, l, valid } => ("cutlass", vec![*m, *n, *l], *valid),
+        };
+        writeln!(out, "  work_tile {what} {coordinates:?}{}", if valid { "" } else { " invalid" })?;
     }
     for (storage, bytes) in &p.budgets {
         writeln!(out, "  budget {storage} {bytes}")?;

@@ -7,7 +7,7 @@
 //! less than [`Scheduled::short_below`], every agent performs its [`short`](AgentData::short) steps `n` times instead.
 //! Every step is about one iteration of the original loop ([`At`]).
 //!
-//! A [`Action::Run`] starts an operation. A synchronous one is complete when the step is; an asynchronous one completes
+//! A [`Action::Run`] starts an operation, which reads its operands where the step's [`Source`]s say. A synchronous one is complete when the step is; an asynchronous one completes
 //! some time later, an in-order one after all of its kind that were started before it.
 //!
 //! *Fill* `j` of a [pipe](PipeData) is what its writers of iteration `j` write. It is *full* when all of them have
@@ -35,9 +35,10 @@ pub(crate) mod text;
 pub use crate::lex::TextError;
 pub use text::{parse, print};
 
-use crate::program::{Op, Persistent, Program, Storage, Value};
+use crate::program::{Op, Operand, Persistent, Program, Storage, Value};
 use cranelift_entity::{PrimaryMap, entity_impl};
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// A pipe of a [`Scheduled`] loop; printed as `Pipe_0`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -113,7 +114,7 @@ pub enum Backing {
     Local,
     /// Two barrier objects in shared memory per slot, one for full and one for free.
     Mbarrier,
-    /// A numbered barrier of the block; only pipes without values.
+    /// A numbered barrier of the block; only pipes without values that have bytes.
     NamedBarrier(u32),
 }
 
@@ -153,7 +154,7 @@ pub struct PipeData {
     pub flavour: Flavour,
     /// The operations that write each fill together. None for values from before the loop: then every fill is full.
     pub writers: Vec<Op>,
-    /// The values it carries; origins only.
+    /// The values it carries: origins, or parts of one that are handed over apart. What a pipe carries no other one does.
     pub values: Vec<Value>,
     /// Who reads it.
     pub readers: Vec<Reader>,
@@ -167,6 +168,14 @@ pub struct PipeData {
     pub stage: u32,
     /// The order of that operation.
     pub order: u32,
+}
+
+impl PipeData {
+    /// How many fills a writer may be ahead of the slowest reader: one less than there are slots, since the writer needs one
+    /// of them itself.
+    pub fn slack(&self) -> u32 {
+        self.depth.saturating_sub(1)
+    }
 }
 
 /// Storage for the values of pipes.
@@ -191,7 +200,7 @@ pub struct BufferData {
 pub struct Member {
     /// The pipe that carries it.
     pub pipe: Pipe,
-    /// The value, an origin.
+    /// The value.
     pub value: Value,
     /// What is added to an iteration for its turn.
     pub shift: u32,
@@ -208,6 +217,11 @@ pub struct MutexData {
     pub stage: u32,
     /// The order of that operation.
     pub order: u32,
+}
+
+impl MutexData {
+    /// How many operations may be ahead of who holds it: none.
+    pub const SLACK: u32 = 0;
 }
 
 /// Which iteration a step is about.
@@ -262,12 +276,93 @@ pub enum Action {
 }
 
 /// A step of an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// What is done.
     pub action: Action,
     /// For which iteration.
     pub at: At,
+    /// For a run, where it reads each operand; nothing for one that no pipe hands on. Empty for all other steps.
+    pub sources: Vec<Option<Source>>,
+}
+
+/// Where an operand is read: a fill of a pipe, and the turn of the buffer that it is in. The operation itself knows values and
+/// distances; in a region where stages work on different iterations this is what is left of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The pipe.
+    pub pipe: Pipe,
+    /// The fill, counted from what the step's iteration is counted from.
+    pub fill: i64,
+    /// Where it is; nothing for what has no storage.
+    pub turn: Option<Turn>,
+}
+
+/// A turn of a buffer: `times` what a step counts from, and `plus`. The slot is the turn modulo the buffer's depth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The buffer.
+    pub buffer: Buffer,
+    /// Turns between two iterations; 0 in prologues, where iterations are numbers.
+    pub times: u32,
+    /// What is added.
+    pub plus: i64,
+}
+
+/// Where operands are, looked up once per loop.
+pub struct Sources<'a> {
+    program: &'a Program,
+    /// For every reader its pipe and, where its value has storage, the buffer, its members, and the turn of fill 0.
+    of: HashMap<Reader, (Pipe, Option<(Buffer, u32, i64)>)>,
+}
+
+impl<'a> Sources<'a> {
+    /// From pipes and buffers. Linear in both.
+    pub fn new(program: &'a Program, scheduled: &Scheduled) -> Sources<'a> {
+        let mut places = HashMap::new();
+        for (buffer, b) in scheduled.buffers.iter() {
+            let apart = b.members.len() as u32;
+            for (m, member) in (0..).zip(&b.members) {
+                let first = i64::from(apart) * i64::from(member.shift) + m;
+                places.insert((member.pipe, member.value), (buffer, apart, first));
+            }
+        }
+        let mut of = HashMap::new();
+        for (pipe, p) in scheduled.pipes.iter() {
+            for &reader in &p.readers {
+                let Input::Operand(i) = reader.input else { continue };
+                let Some(o) = program.ops.get(reader.op).and_then(|d| d.operands.get(i as usize)) else {
+                    continue;
+                };
+                // The operand, or what it is part of.
+                let mut at = Some(o.value);
+                let mut place = None;
+                for _ in 0..=program.values.len() {
+                    let Some(v) = at.filter(|_| place.is_none()) else { break };
+                    place = places.get(&(pipe, v)).copied();
+                    at = program.values[v].part_of;
+                }
+                of.insert(reader, (pipe, place));
+            }
+        }
+        Sources { program, of }
+    }
+
+    /// Where an operation reads its operands when it is run for an iteration.
+    pub fn of(&self, op: Op, at: At) -> Vec<Option<Source>> {
+        let Some(data) = self.program.ops.get(op) else { return Vec::new() };
+        let source = |(i, operand): (u32, &Operand)| {
+            let &(pipe, place) = self.of.get(&Reader { op, input: Input::Operand(i) })?;
+            let fill = at.offset.saturating_sub(operand.distance.into());
+            let turn = place.map(|(buffer, apart, first)| Turn {
+                buffer,
+                times: if at.base == Base::First { 0 } else { apart },
+                plus: i64::from(apart).saturating_mul(fill).saturating_add(first),
+            });
+            Some(Source { pipe, fill, turn })
+        };
+        (0..).zip(&data.operands).map(source).collect()
+    }
 }
 
 /// Warps that run one list of steps.
@@ -289,7 +384,12 @@ pub struct AgentData {
     pub short: Vec<Step>,
 }
 
-/// The loop over output tiles around the loop, with an index wide enough for it.
+/// The loop over output tiles around the loop, with an index wide enough for it: `index = cluster; while index < count { tile of
+/// index; index += step }` in every cluster.
+///
+/// For each tile all agents perform the loop from its prologue to its epilogue. Between two tiles they meet, and pipes are
+/// drained: whatever was filled has been read, all slots are free, fills begin at 0 again. So what is right for one tile is
+/// right for all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TileLoop {
     /// What it was built from.
@@ -302,6 +402,66 @@ pub struct TileLoop {
     pub step: u64,
     /// Bits of the index.
     pub index_bits: u32,
+    /// How the index makes the coordinates of the cluster's first tile, dimension by dimension; not used where `work` says
+    /// which tiles there are.
+    pub coordinates: Vec<Coordinate>,
+    /// The tiles that the index stands for, where the source says which.
+    pub work: Vec<WorkTile>,
+}
+
+/// A coordinate: `index / over % of * times`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Coordinate {
+    /// What the index is divided by.
+    pub over: u64,
+    /// Clusters in this dimension.
+    pub of: u64,
+    /// Tiles of a cluster in this dimension.
+    pub times: u64,
+}
+
+/// Coordinates of one work tile in the one representation that everything after uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WorkTile {
+    /// Tile coordinates, one per dimension.
+    pub coordinates: Vec<u64>,
+    /// Whether there is such a tile.
+    pub valid: bool,
+}
+
+impl TileLoop {
+    /// Coordinates from an index: dimension 0 varies fastest, as grids do.
+    pub fn coordinates_of(shape: &Persistent, tiles: &[u64]) -> Vec<Coordinate> {
+        let mut over = 1u64;
+        let dimension = |(&tiles, &cluster): (&u64, &u64)| {
+            let of = (tiles / cluster.max(1)).max(1);
+            let made = Coordinate { over, of, times: cluster };
+            over = over.saturating_mul(of);
+            made
+        };
+        tiles.iter().zip(&shape.cluster).map(dimension).collect()
+    }
+
+    /// The work tile of an index.
+    pub fn work_tile(&self, index: u64) -> WorkTile {
+        let listed = usize::try_from(index).ok().and_then(|i| self.work.get(i));
+        listed.cloned().unwrap_or_else(|| WorkTile {
+            coordinates: self.coordinates.iter().map(|c| index / c.over % c.of * c.times).collect(),
+            valid: index < self.count && self.work.is_empty(),
+        })
+    }
+}
+
+/// Bytes of a barrier object: two for each slot of a pipe with [`Backing::Mbarrier`].
+pub const BARRIER_BYTES: u64 = 8;
+
+/// Bytes of shared memory that hold barrier objects and nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BarrierArea {
+    /// The first.
+    pub offset: u64,
+    /// How many.
+    pub bytes: u64,
 }
 
 /// When an operation starts; see the module's comment.
@@ -341,11 +501,30 @@ pub struct Scheduled {
     pub buffers: PrimaryMap<Buffer, BufferData>,
     /// Agents.
     pub agents: PrimaryMap<Agent, AgentData>,
+    /// Where barrier objects are; a schedule that does not say leaves that to whoever runs it.
+    pub barriers: Option<BarrierArea>,
     /// The loop around it.
     pub tile_loop: Option<TileLoop>,
 }
 
 impl Scheduled {
+    /// Says for every run where its operands are, by pipes and buffers as they are now.
+    pub fn set_sources(&mut self, program: &Program) {
+        let sources = Sources::new(program, self);
+        self.runs_mut().for_each(|(op, step)| step.sources = sources.of(op, step.at));
+    }
+
+    /// All steps that run something.
+    pub(crate) fn runs_mut(&mut self) -> impl Iterator<Item = (Op, &mut Step)> {
+        self.agents.values_mut().flat_map(|a| {
+            let parts = [&mut a.prologue, &mut a.steady, &mut a.epilogue, &mut a.short];
+            parts.into_iter().flatten().filter_map(|step| match step.action {
+                Action::Run(op) => Some((op, step)),
+                _ => None,
+            })
+        })
+    }
+
     /// Bytes of a storage that all buffers take together, where they lie.
     pub fn bytes(&self, storage: Storage) -> u64 {
         let ends = self.buffers.values().filter(|b| b.storage == storage);

@@ -16,11 +16,17 @@
 //! }
 //! ```
 //!
-//! Places are there for all operations in their order, or for none. Inputs are operands of an operation, or orders of the program by their position there.
+//! Places are there for all operations in their order, or for none. Inputs are operands of an operation, or orders of the
+//! program by their position there.
+//!
+//! A run says where its operands are: `run mma (Pipe_0[k + 0] in buffer0 turn 1 * k + 0, Pipe_1[k - 1] in buffer1 turn 1 * k + 0, -)
+//! @ k + 0` reads the fill of its iteration and the one before, and an operand that no pipe hands on. Where a run says nothing,
+//! operands are where pipes and buffers have them.
 
 use super::{
-    Action, AgentData, At, Backing, Base, BufferData, Flavour, Input, Member, Mutex, MutexData, Pipe,
-    PipeData, Place, Reader, Scheduled, Step, Strategy, TileLoop,
+    Action, AgentData, At, Backing, BarrierArea, Base, Buffer, BufferData, Coordinate, Flavour, Input,
+    Member, Mutex, MutexData, Pipe, PipeData, Place, Reader, Scheduled, Source, Sources, Step, Strategy,
+    TileLoop, Turn, WorkTile,
 };
 use crate::lex::{TextError, Words};
 use crate::program::{Op, Persistent, Program, Storage, Value};
@@ -72,6 +78,15 @@ impl Printer<'_> {
                 "  tiles {:?} count {} step {} index {} problem {problem:?} tile {tile:?} cluster {cluster:?}",
                 t.tiles, t.count, t.step, t.index_bits
             )?;
+            for c in &t.coordinates {
+                writeln!(out, "  coordinate over {} of {} times {}", c.over, c.of, c.times)?;
+            }
+            for w in &t.work {
+                writeln!(out, "  work {:?}{}", w.coordinates, if w.valid { "" } else { " invalid" })?;
+            }
+        }
+        if let Some(a) = s.barriers {
+            writeln!(out, "  barriers {} at {}", a.bytes, a.offset)?;
         }
         for (place, op) in s.places.iter().zip(self.p.ops.keys()) {
             let (stage, row, order) = (place.stage, place.row, place.order);
@@ -134,20 +149,43 @@ impl Printer<'_> {
         out.push_str("      ");
         match step.action {
             Action::Acquire(p) => write!(out, "acquire {p}")?,
-            Action::Run(o) => write!(out, "run {}", self.op(o))?,
+            Action::Run(o) => {
+                write!(out, "run {}", self.op(o))?;
+                if !step.sources.is_empty() {
+                    let all: Vec<String> = step.sources.iter().map(|s| source(*s, step.at.base)).collect();
+                    write!(out, " ({})", all.join(", "))?;
+                }
+            }
             Action::Commit(p, o) => write!(out, "commit {p} {}", self.op(o))?,
             Action::Wait(p, r) => write!(out, "wait {p} {}", self.reader(r))?,
             Action::Release(p, r) => write!(out, "release {p} {}", self.reader(r))?,
             Action::Lock(m, o) => write!(out, "lock {m} {}", self.op(o))?,
             Action::Unlock(m, o) => write!(out, "unlock {m} {}", self.op(o))?,
         }
-        let base = match step.at.base {
-            Base::First => "first",
-            Base::Round => "k",
-            Base::Trips => "n",
-        };
-        let sign = if step.at.offset < 0 { '-' } else { '+' };
-        writeln!(out, " @ {base} {sign} {}", step.at.offset.unsigned_abs())
+        writeln!(out, " @ {}", counted(step.at.base, step.at.offset))
+    }
+}
+
+/// What a step counts from, and how far.
+fn counted(base: Base, offset: i64) -> String {
+    let base = match base {
+        Base::First => "first",
+        Base::Round => "k",
+        Base::Trips => "n",
+    };
+    let sign = if offset < 0 { '-' } else { '+' };
+    format!("{base} {sign} {}", offset.unsigned_abs())
+}
+
+fn source(source: Option<Source>, base: Base) -> String {
+    let Some(s) = source else { return "-".into() };
+    let fill = format!("{}[{}]", s.pipe, counted(base, s.fill));
+    match s.turn {
+        None => fill,
+        Some(Turn { buffer, times: 0, plus }) => format!("{fill} in {buffer} turn {plus}"),
+        Some(Turn { buffer, times, plus }) => {
+            format!("{fill} in {buffer} turn {times} * {}", counted(base, plus))
+        }
     }
 }
 
@@ -212,11 +250,16 @@ impl<'w, 'a> Parser<'w, 'a> {
             mutexes: PrimaryMap::new(),
             buffers: PrimaryMap::new(),
             agents: PrimaryMap::new(),
+            barriers: None,
             tile_loop: None,
         };
         while !self.words.eat("}") {
             match self.words.name("a line of the loop or `}`")? {
                 "tiles" => s.tile_loop = Some(self.tile_loop()?),
+                "barriers" => {
+                    let bytes = self.words.number("bytes")?;
+                    s.barriers = Some(BarrierArea { bytes, offset: self.after("at")? });
+                }
                 "place" => {
                     let op = self.op()?;
                     if op.index() != s.places.len() {
@@ -247,7 +290,7 @@ impl<'w, 'a> Parser<'w, 'a> {
                 }
                 word => {
                     return self.words.error_back(format!(
-                        "`{word}` begins no line; those are tiles, place, buffer, pipe, mutex and agent"
+                        "`{word}` begins no line; those are tiles, barriers, place, buffer, pipe, mutex and agent"
                     ));
                 }
             }
@@ -255,6 +298,10 @@ impl<'w, 'a> Parser<'w, 'a> {
         self.references(&s)?;
         if !s.places.is_empty() && s.places.len() != self.program.ops.len() {
             return self.words.error_back("some operations have places and some have not");
+        }
+        let sources = Sources::new(self.program, &s);
+        for (op, step) in s.runs_mut().filter(|(_, step)| step.sources.is_empty()) {
+            step.sources = sources.of(op, step.at);
         }
         Ok(s)
     }
@@ -265,15 +312,17 @@ impl<'w, 'a> Parser<'w, 'a> {
         let mutex = |m: Mutex| m.index() < s.mutexes.len();
         let members = s.buffers.values().flat_map(|b| &b.members).all(|m| pipe(m.pipe));
         let steps = s.agents.values().flat_map(|a| [&a.prologue, &a.steady, &a.epilogue, &a.short]).flatten();
+        let buffer = |b: Buffer| b.index() < s.buffers.len();
+        let there = |s: &Source| pipe(s.pipe) && s.turn.is_none_or(|t| buffer(t.buffer));
         let steps = steps.into_iter().all(|step| match step.action {
             Action::Acquire(p) | Action::Commit(p, _) | Action::Wait(p, _) | Action::Release(p, _) => pipe(p),
             Action::Lock(m, _) | Action::Unlock(m, _) => mutex(m),
-            Action::Run(_) => true,
+            Action::Run(_) => step.sources.iter().flatten().all(there),
         });
         if members && steps {
             Ok(())
         } else {
-            self.words.error_back("a pipe or a mutex is used that the loop does not have")
+            self.words.error_back("a pipe, a buffer or a mutex is used that the loop does not have")
         }
     }
 
@@ -362,7 +411,25 @@ impl<'w, 'a> Parser<'w, 'a> {
         let tile = self.words.numbers("an extent")?;
         self.words.expect("cluster")?;
         let cluster = self.words.numbers("an extent")?;
-        Ok(TileLoop { shape: Persistent { problem, tile, cluster }, tiles, count, step, index_bits })
+        let shape = Persistent { problem, tile, cluster };
+        let (mut coordinates, mut work) = (Vec::new(), Vec::new());
+        while self.words.eat("coordinate") {
+            let (over, of, times): (u64, u64, u64) =
+                (self.after("over")?, self.after("of")?, self.after("times")?);
+            if over == 0 || of == 0 {
+                return self.words.error_back("an index cannot be divided by 0");
+            }
+            coordinates.push(Coordinate { over, of, times });
+        }
+        // A text that leaves them out means the usual ones.
+        if coordinates.is_empty() {
+            coordinates = TileLoop::coordinates_of(&shape, &tiles);
+        }
+        while self.words.eat("work") {
+            let coordinates = self.words.numbers("a coordinate")?;
+            work.push(WorkTile { coordinates, valid: !self.words.eat("invalid") });
+        }
+        Ok(TileLoop { shape, tiles, count, step, index_bits, coordinates, work })
     }
 
     fn buffer(&mut self) -> Result<BufferData, TextError> {
@@ -444,8 +511,18 @@ impl<'w, 'a> Parser<'w, 'a> {
         let mut steps = Vec::new();
         while !self.words.eat("}") {
             let word = self.words.name("a step or `}`")?;
+            let mut sources = Vec::new();
             let action = match word {
-                "run" => Action::Run(self.op()?),
+                "run" => {
+                    let op = self.op()?;
+                    if self.words.peek_is("(") {
+                        sources = self.list(Self::source)?;
+                        if sources.len() != self.program.ops[op].operands.len() {
+                            return self.words.error_back("the operation has another number of operands");
+                        }
+                    }
+                    Action::Run(op)
+                }
                 "acquire" => Action::Acquire(Pipe::new(self.index("Pipe_")?)),
                 "commit" => Action::Commit(Pipe::new(self.index("Pipe_")?), self.op()?),
                 "wait" => Action::Wait(Pipe::new(self.index("Pipe_")?), self.reader()?),
@@ -455,20 +532,60 @@ impl<'w, 'a> Parser<'w, 'a> {
                 _ => return self.words.error_back(format!("`{word}` is no step")),
             };
             self.words.expect("@")?;
-            let base = match self.words.name("first, k or n")? {
-                "first" => Base::First,
-                "k" => Base::Round,
-                "n" => Base::Trips,
-                word => return self.words.error_back(format!("expected first, k or n, found `{word}`")),
-            };
-            let negative = self.words.eat("-");
-            if !negative {
-                self.words.expect("+")?;
+            let at = self.counted()?;
+            if sources.iter().flatten().any(|s: &(Source, Base)| s.1 != at.base) {
+                return self.words.error_back("operands are counted from something else than the step is");
             }
-            let number: u32 = self.words.number("an iteration")?;
-            let offset = if negative { -i64::from(number) } else { i64::from(number) };
-            steps.push(Step { action, at: At { base, offset } });
+            let sources = sources.into_iter().map(|s| s.map(|s| s.0)).collect();
+            steps.push(Step { action, at, sources });
         }
         Ok(steps)
+    }
+
+    fn counted(&mut self) -> Result<At, TextError> {
+        let base = match self.words.name("first, k or n")? {
+            "first" => Base::First,
+            "k" => Base::Round,
+            "n" => Base::Trips,
+            word => return self.words.error_back(format!("expected first, k or n, found `{word}`")),
+        };
+        let negative = self.words.eat("-");
+        if !negative {
+            self.words.expect("+")?;
+        }
+        let number: u32 = self.words.number("an iteration")?;
+        let offset = if negative { -i64::from(number) } else { i64::from(number) };
+        Ok(At { base, offset })
+    }
+
+    /// Where an operand is, with what that is counted from.
+    fn source(&mut self) -> Result<Option<(Source, Base)>, TextError> {
+        if self.words.eat("-") {
+            return Ok(None);
+        }
+        let pipe = Pipe::new(self.index("Pipe_")?);
+        self.words.expect("[")?;
+        let At { base, offset: fill } = self.counted()?;
+        self.words.expect("]")?;
+        let mut turn = None;
+        if self.words.eat("in") {
+            let buffer = Buffer::new(self.index("buffer")?);
+            self.words.expect("turn")?;
+            // What is from before the loop is the same in every fill, also in those before the first.
+            let negative = self.words.eat("-");
+            let number: u32 = self.words.number("a turn")?;
+            turn = Some(if negative {
+                Turn { buffer, times: 0, plus: -i64::from(number) }
+            } else if self.words.eat("*") {
+                let at = self.counted()?;
+                if at.base != base || number == 0 {
+                    return self.words.error_back("turns are counted from something else than the fill is");
+                }
+                Turn { buffer, times: number, plus: at.offset }
+            } else {
+                Turn { buffer, times: 0, plus: number.into() }
+            });
+        }
+        Ok(Some((Source { pipe, fill, turn }, base)))
     }
 }

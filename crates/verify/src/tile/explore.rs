@@ -371,8 +371,9 @@ impl Explorer<'_> {
                                 });
                             }
                         }
-                        let origin = n.p.origin(n.p.ops[op].operands[o as usize].value);
-                        if let Some((b, slot)) = self.slot(x, origin, j)
+                        let value = n.p.ops[op].operands[o as usize].value;
+                        let carried = d.values.iter().find(|&&v| structure::within(n.p, value, v));
+                        if let Some((b, slot)) = carried.and_then(|&v| self.slot(x, v, j))
                             && s.slots[b][slot] != Some((x, j))
                         {
                             let holds = s.slots[b][slot];
@@ -386,7 +387,7 @@ impl Explorer<'_> {
         }
         for (x, d) in n.s.pipes.iter().filter(|(_, d)| d.writers.contains(&op)) {
             let results = &n.p.ops[op].results;
-            for &v in d.values.iter().filter(|v| results.iter().any(|&r| n.p.origin(r) == **v)) {
+            for &v in d.values.iter().filter(|v| results.iter().any(|&r| structure::overlap(n.p, r, **v))) {
                 let Some((b, slot)) = self.slot(x, v, i) else { continue };
                 let place = || format!("slot {slot} of buffer{b}");
                 if let Some((y, j)) = next.slots[b][slot].replace((x, i))

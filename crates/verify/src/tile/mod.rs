@@ -104,6 +104,10 @@ impl Limits {
     }
 
     fn bytes(&self, program: &Program, storage: Storage) -> u64 {
+        // No limits at all are none of the program's either.
+        if *self == Limits::NONE {
+            return u64::MAX;
+        }
         let own = program.budgets.iter().rev().find(|b| b.0 == storage);
         own.map_or(
             match storage {

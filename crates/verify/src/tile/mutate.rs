@@ -41,11 +41,13 @@ pub enum Kind {
     Shift,
     /// A pipe has one fill less from before the loop.
     DropInitial,
+    /// A run reads an operand of the iteration before or after.
+    Source,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 15] = [
+    pub const ALL: [Kind; 16] = [
         Kind::DropWait,
         Kind::DropAcquire,
         Kind::DropRelease,
@@ -61,6 +63,7 @@ impl Kind {
         Kind::Move,
         Kind::Shift,
         Kind::DropInitial,
+        Kind::Source,
     ];
 }
 
@@ -107,6 +110,8 @@ enum Change {
     Move(Op, Agent, Agent),
     Shift(Buffer, usize, bool),
     Initial(Pipe),
+    /// The operand of a run, by so many iterations.
+    Source(At, usize, i64),
 }
 
 struct Places<'a> {
@@ -198,6 +203,15 @@ impl Places<'_> {
                 let some = s.pipes.iter().filter(|(_, d)| d.initial > 0);
                 some.map(|(x, _)| Change::Initial(x)).collect()
             }
+            Kind::Source => {
+                let mut found = Vec::new();
+                for at in self.steps(|a| matches!(a, Action::Run(_))) {
+                    let sources = &parts(&s.agents[at.0])[at.1].1[at.2].sources;
+                    let there = sources.iter().enumerate().filter(|(_, s)| s.is_some());
+                    found.extend(there.flat_map(|(i, _)| [-1, 1].map(|by| Change::Source(at, i, by))));
+                }
+                found
+            }
         }
     }
 
@@ -247,7 +261,7 @@ impl Change {
         let names = Names { p: program, s: scheduled };
         let place = |&(a, p, at): &At| {
             let (word, steps, ..) = parts(&scheduled.agents[a])[p];
-            let step = steps[at];
+            let step = &steps[at];
             format!("`{}` @ {:+} ({word} of `{}`)", names.step(step.action), step.at.offset, names.agent(a))
         };
         let mut s = scheduled.clone();
@@ -312,7 +326,18 @@ impl Change {
                 s.pipes[*x].initial -= 1;
                 format!("{x} with one initial fill less")
             }
+            Change::Source(at, operand, by) => {
+                let step = &mut part(&mut s.agents[at.0], at.1)[at.2];
+                if let Some(Some(source)) = step.sources.get_mut(*operand) {
+                    source.fill = source.fill.saturating_add(*by);
+                }
+                format!("{} with operand {operand} {by:+}", place(at))
+            }
         };
+        // One thing is wrong with a mutant: what follows from pipes and buffers follows from the changed ones.
+        if kind != Kind::Source {
+            s.set_sources(program);
+        }
         Mutant { kind, what, scheduled: s }
     }
 }

@@ -1174,14 +1174,9 @@ impl Tables {
             writes.extend(&op_writes[op.index()]);
             write_ops.resize(writes.len(), op.index());
             for &pipe in &op_writes[op.index()] {
-                let mut own: Vec<usize> = d
-                    .results
-                    .iter()
-                    .filter_map(|&v| place_of.get(&(pipe, p.origin(v).index())).copied())
-                    .collect();
-                own.sort_unstable();
-                own.dedup();
-                write_places.push(own);
+                let carried = s.pipes[Pipe::new(pipe)].values.iter();
+                let own = carried.filter(|&&v| d.results.iter().any(|&r| structure::overlap(p, r, v)));
+                write_places.push(own.filter_map(|v| place_of.get(&(pipe, v.index())).copied()).collect());
             }
             for &(pipe, reader) in &op_reads[op.index()] {
                 let operand = match reader.input {
@@ -1194,7 +1189,11 @@ impl Tables {
                     op,
                     distance: reader.distance(p).unwrap_or(0).into(),
                     in_place: operand.is_some_and(|o| o.in_place),
-                    place: operand.and_then(|o| place_of.get(&(pipe, p.origin(o.value).index())).copied()),
+                    place: operand.and_then(|o| {
+                        let mut carried = s.pipes[Pipe::new(pipe)].values.iter();
+                        let v = carried.find(|&&v| structure::within(p, o.value, v))?;
+                        place_of.get(&(pipe, v.index())).copied()
+                    }),
                     input: reader.input,
                 });
             }

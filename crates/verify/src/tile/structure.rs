@@ -6,7 +6,8 @@ use super::violation::Violation;
 use cranelift_entity::EntityRef;
 use sassafras_tileir::program::{Accumulators, Op, Program, Storage, Value};
 use sassafras_tileir::scheduled::{
-    Action, Agent, AgentData, Backing, Base, Flavour, Input, Pipe, Reader, Scheduled, Step,
+    Action, Agent, AgentData, BARRIER_BYTES, Backing, Base, Buffer, Flavour, Input, Pipe, Reader, Scheduled,
+    Source, Step, Turn,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,13 +61,14 @@ pub(super) fn violations(program: &Program, scheduled: &Scheduled, limits: &Limi
     c.coverage();
     c.pipes();
     c.inputs();
+    c.sources();
     c.barriers();
     c.mutexes();
     c.buffers();
     c.registers();
     c.in_place();
     c.outs();
-    if let Err(why) = super::tiles::check(program.persistent.as_ref(), scheduled.tile_loop.as_ref()) {
+    if let Err(why) = super::tiles::check(program, scheduled.tile_loop.as_ref()) {
         c.found.push(Violation::TileLoop { why });
     }
     // Times mean something only of what is right otherwise.
@@ -77,9 +79,9 @@ pub(super) fn violations(program: &Program, scheduled: &Scheduled, limits: &Limi
 }
 
 impl<'a> Structure<'a> {
-    fn all_steps(&self) -> impl Iterator<Item = (Agent, Step)> + use<'a> {
+    fn all_steps(&self) -> impl Iterator<Item = (Agent, &'a Step)> + use<'a> {
         let agents = self.n.s.agents.iter();
-        agents.flat_map(|(a, d)| parts(d).into_iter().flat_map(move |p| p.1.iter().map(move |&s| (a, s))))
+        agents.flat_map(|(a, d)| parts(d).into_iter().flat_map(move |p| p.1.iter().map(move |s| (a, s))))
     }
 
     fn unknown(&mut self, place: String, what: &'static str, number: usize) {
@@ -120,9 +122,13 @@ impl<'a> Structure<'a> {
             }
         }
         for (a, step) in self.all_steps() {
+            let source = |x: &Source| {
+                let buffer = x.turn.map(|t| t.buffer).filter(|&b| s.buffers.get(b).is_none());
+                pipe(x.pipe).or(buffer.map(|b| ("buffer", b.index())))
+            };
             let wrong = match step.action {
                 Action::Acquire(x) => pipe(x),
-                Action::Run(o) => op(o),
+                Action::Run(o) => op(o).or_else(|| step.sources.iter().flatten().find_map(source)),
                 Action::Commit(x, o) => pipe(x).or_else(|| op(o)),
                 Action::Wait(x, r) | Action::Release(x, r) => pipe(x).or_else(|| reader(r)),
                 Action::Lock(m, o) | Action::Unlock(m, o) => {
@@ -333,7 +339,12 @@ impl<'a> Structure<'a> {
 
     fn pipes(&mut self) {
         let n = self.n;
-        let mut carried: BTreeMap<Value, Pipe> = BTreeMap::new();
+        // By origin: values that pipes carry, and results with who defines them.
+        let mut carried: BTreeMap<Value, Vec<(Value, Pipe)>> = BTreeMap::new();
+        let mut defined: Vec<Vec<(Value, Op)>> = vec![Vec::new(); n.p.values.len()];
+        for (op, d) in n.p.ops.iter() {
+            d.results.iter().for_each(|&r| defined[n.p.origin(r).index()].push((r, op)));
+        }
         for (x, d) in n.s.pipes.iter() {
             let pipe = x.to_string();
             self.twice(pipe.clone(), &d.writers, |o| format!("`{}` as a writer", n.op(o)));
@@ -349,24 +360,10 @@ impl<'a> Structure<'a> {
                 self.found.push(Violation::NoTiles { pipe: pipe.clone() });
             }
             for &v in &d.values {
-                if n.p.values[v].part_of.is_some() {
-                    self.found.push(Violation::NotOrigin { pipe: pipe.clone(), value: n.value(v) });
-                }
-                let mut writers = d.writers.clone();
-                writers.sort_unstable();
-                writers.dedup();
-                if writers != self.writers[v.index()] {
-                    self.found.push(Violation::Writers {
-                        pipe: pipe.clone(),
-                        value: n.value(v),
-                        writers: n.ops(&writers),
-                        wanted: n.ops(&self.writers[v.index()]),
-                    });
-                }
                 // Something without storage may be told to several.
+                let others = carried.entry(n.p.origin(v)).or_default();
                 if n.p.values[v].bytes > 0
-                    && let Some(first) = carried.insert(v, x)
-                    && first != x
+                    && let Some((_, first)) = others.iter().find(|o| o.1 != x && overlap(n.p, v, o.0))
                 {
                     self.found.push(Violation::CarriedTwice {
                         value: n.value(v),
@@ -374,6 +371,26 @@ impl<'a> Structure<'a> {
                         second: pipe.clone(),
                     });
                 }
+                others.push((v, x));
+            }
+            // Whoever defines anything of what it carries, and nobody else.
+            let mut wanted: Vec<Op> = Vec::new();
+            for &v in &d.values {
+                let of = defined[n.p.origin(v).index()].iter();
+                wanted.extend(of.filter(|r| overlap(n.p, r.0, v)).map(|r| r.1));
+            }
+            wanted.sort_unstable();
+            wanted.dedup();
+            let mut writers = d.writers.clone();
+            writers.sort_unstable();
+            writers.dedup();
+            if !d.values.is_empty() && writers != wanted {
+                self.found.push(Violation::Writers {
+                    pipe: pipe.clone(),
+                    values: d.values.iter().map(|&v| n.value(v)).collect(),
+                    writers: n.ops(&writers),
+                    wanted: n.ops(&wanted),
+                });
             }
             let bad: Vec<_> = d.readers.iter().filter_map(|&r| self.reader(x, r)).collect();
             self.found.extend(bad);
@@ -385,8 +402,9 @@ impl<'a> Structure<'a> {
         let (n, d) = (self.n, &self.n.s.pipes[x]);
         let why = match r.input {
             Input::Operand(i) => {
-                let origin = n.p.origin(n.p.ops[r.op].operands[i as usize].value);
-                (!d.values.contains(&origin)).then_some("it does not carry that value")
+                let value = n.p.ops[r.op].operands[i as usize].value;
+                let carries = d.values.iter().any(|&v| within(n.p, value, v));
+                (!carries).then_some("it does not carry that value")
             }
             Input::Order(i) => {
                 let from = n.p.orders[i as usize].from;
@@ -438,7 +456,7 @@ impl<'a> Structure<'a> {
                 continue;
             }
             let touches = |op: Op| {
-                d.writers.contains(&op) || n.p.ops[op].operands.iter().any(|o| n.p.origin(o.value) == v)
+                d.writers.contains(&op) || n.p.ops[op].operands.iter().any(|o| within(n.p, o.value, v))
             };
             if let Some(&(other, other_agent)) = ends.iter().find(|e| e.1 != agent && touches(e.0)) {
                 self.found.push(Violation::RegisterCrosses {
@@ -486,28 +504,101 @@ impl<'a> Structure<'a> {
         }
     }
 
+    /// Every run reads its operands where pipes and buffers have them, in its own iteration or as far back as the program says.
+    fn sources(&mut self) {
+        let n = self.n;
+        let mut through: BTreeMap<(Op, u32), Pipe> = BTreeMap::new();
+        for (x, d) in n.s.pipes.iter() {
+            for r in &d.readers {
+                if let Input::Operand(i) = r.input {
+                    through.insert((r.op, i), x);
+                }
+            }
+        }
+        let mut members: BTreeMap<Pipe, Vec<(Buffer, usize)>> = BTreeMap::new();
+        for (b, d) in n.s.buffers.iter() {
+            for (m, member) in d.members.iter().enumerate() {
+                members.entry(member.pipe).or_default().push((b, m));
+            }
+        }
+        for (agent, step) in self.all_steps() {
+            let Action::Run(op) = step.action else { continue };
+            let operands = &n.p.ops[op].operands;
+            let mut wrong = (step.sources.len() != operands.len()).then_some(0);
+            for (i, (o, said)) in operands.iter().zip(&step.sources).enumerate() {
+                let pipe = through.get(&(op, i as u32)).copied();
+                let right = match (pipe, said) {
+                    (None, None) => true,
+                    (Some(x), Some(s)) => {
+                        let own = members.get(&x).map_or(&[][..], |m| m);
+                        let holds = |&&(b, m): &&(Buffer, usize)| {
+                            within(n.p, o.value, n.s.buffers[b].members[m].value)
+                        };
+                        let fill = step.at.offset.saturating_sub(o.distance.into());
+                        let turn = own.iter().find(holds).map(|&(b, m)| {
+                            let d = &n.s.buffers[b];
+                            let apart = d.members.len() as i64;
+                            let times = if step.at.base == Base::First { 0 } else { d.members.len() as u32 };
+                            let first = apart * i64::from(d.members[m].shift) + m as i64;
+                            let plus = apart.saturating_mul(fill).saturating_add(first);
+                            Turn { buffer: b, times, plus }
+                        });
+                        (s.pipe, s.fill, s.turn) == (x, fill, turn)
+                    }
+                    _ => false,
+                };
+                if !right {
+                    wrong = wrong.or(Some(i));
+                }
+            }
+            if let Some(i) = wrong {
+                self.found.push(Violation::WrongSource {
+                    agent: n.agent(agent),
+                    step: n.step(step.action),
+                    offset: step.at.offset,
+                    operand: i as u32,
+                });
+            }
+        }
+    }
+
     fn barriers(&mut self) {
         let n = self.n;
-        let mut used: Vec<(u32, String)> = Vec::new();
+        let mut used: Vec<Use> = Vec::new();
         for (x, d) in n.s.pipes.iter() {
             if let Backing::NamedBarrier(barrier) = d.backing {
-                used.push((barrier, x.to_string()));
-                if let Some(&v) = d.values.first() {
+                let last = d.readers.iter().map(|r| (r.op, r.distance(n.p).unwrap_or(0)));
+                used.push((barrier, x.to_string(), d.writers.clone(), last.collect()));
+                // A token has no bytes: there is nothing to carry.
+                if let Some(&v) = d.values.iter().find(|&&v| n.p.values[v].bytes > 0) {
                     let value = n.value(v);
                     self.found.push(Violation::BarrierCarries { pipe: x.to_string(), value, barrier });
                 }
             }
         }
-        used.extend(n.s.mutexes.iter().map(|(x, m)| (m.barrier, x.to_string())));
-        let mut first: BTreeMap<u32, &String> = BTreeMap::new();
-        for (barrier, place) in &used {
-            let (barrier, limit) = (*barrier, self.limits.barriers);
-            if barrier >= limit {
-                self.found.push(Violation::BarrierNumber { place: place.clone(), barrier, limit });
-            }
-            if let Some(first) = first.insert(barrier, place) {
-                let (first, second) = (first.clone(), place.clone());
-                self.found.push(Violation::BarrierTwice { barrier, first, second });
+        used.extend(n.s.mutexes.iter().map(|(x, m)| {
+            let ops = &n.p.mutexes[m.of].ops;
+            (m.barrier, x.to_string(), ops.clone(), ops.iter().map(|&o| (o, 0)).collect())
+        }));
+        used.sort_by_key(|u| u.0);
+        let limit = self.limits.barriers;
+        for (barrier, place, ..) in used.iter().filter(|u| u.0 >= limit) {
+            self.found.push(Violation::BarrierNumber { place: place.clone(), barrier: *barrier, limit });
+        }
+        // One number for two is right where they take turns whatever the timing: dependences say so.
+        let mut before = None;
+        for (at, second) in used.iter().enumerate() {
+            let same = used[..at].iter().filter(|first| first.0 == second.0);
+            for first in same {
+                let before = before.get_or_insert_with(|| Before::new(n.p));
+                let turns = |a: &Use, b: &Use| before.all(&a.3, &b.2, 0) && before.all(&b.3, &a.2, 1);
+                if !turns(first, second) && !turns(second, first) {
+                    self.found.push(Violation::BarrierTwice {
+                        barrier: first.0,
+                        first: first.1.clone(),
+                        second: second.1.clone(),
+                    });
+                }
             }
         }
     }
@@ -605,6 +696,11 @@ impl<'a> Structure<'a> {
         for storage in Storage::ALL {
             self.layout(storage);
         }
+        let objects = n.s.pipes.values().filter(|d| d.backing == Backing::Mbarrier);
+        let wanted = objects.map(|d| 2 * u64::from(d.depth) * BARRIER_BYTES).sum();
+        if let Some(bytes) = n.s.barriers.map(|a| a.bytes).filter(|&b| b < wanted) {
+            self.found.push(Violation::BarrierArea { bytes, wanted });
+        }
     }
 
     /// What an agent keeps in registers is in those of its warps. Values from before the loop are in every agent that reads
@@ -648,6 +744,10 @@ impl<'a> Structure<'a> {
                 ranges.push((u128::from(d.offset), u128::from(d.offset) + size, b.to_string()));
             }
         }
+        if let Some(area) = self.n.s.barriers.filter(|a| storage == Storage::Shared && a.bytes > 0) {
+            let first = u128::from(area.offset);
+            ranges.push((first, first + u128::from(area.bytes), "barriers".into()));
+        }
         ranges.sort_unstable();
         // The one that reaches furthest so far: whoever begins before its end overlaps with it.
         let mut furthest: Option<&(u128, u128, String)> = None;
@@ -676,13 +776,14 @@ impl<'a> Structure<'a> {
     fn outs(&mut self) {
         let n = self.n;
         for out in &n.p.outs {
-            let origin = n.p.origin(out.value);
             for b in n.s.buffers.values() {
                 let count = b.members.len() as i64;
                 let depth = i64::from(b.depth).max(1);
                 let turn =
                     |m: usize, iteration: i64| count * (iteration + i64::from(b.members[m].shift)) + m as i64;
-                for (m, _) in b.members.iter().enumerate().filter(|(_, member)| member.value == origin) {
+                for (m, _) in
+                    b.members.iter().enumerate().filter(|(_, member)| overlap(n.p, member.value, out.value))
+                {
                     let wanted = turn(m, -i64::from(out.distance));
                     // The last turns of the slot, of the last iteration or one of the few before it.
                     let over = (0..b.members.len()).find(|&other| {
@@ -735,6 +836,66 @@ impl<'a> Structure<'a> {
             }
         }
     }
+}
+
+/// A use of a named barrier: its number, whose it is, who begins a use in an iteration, and who ends it how many later.
+type Use = (u32, String, Vec<Op>, Vec<(Op, u32)>);
+
+/// Which operations have completed when others start, by dependences.
+struct Before {
+    /// For each operation those after it, with the fewest iterations between them.
+    after: Vec<BTreeMap<usize, u32>>,
+}
+
+impl Before {
+    /// Relaxes until nothing changes. An in-order queue starts an operation before the one that it depends on has completed.
+    fn new(p: &Program) -> Before {
+        let mut edges = p.dependences();
+        edges.retain(|&(from, to, _)| p.queue(from).is_none() || p.queue(from) != p.queue(to));
+        let mut after: Vec<BTreeMap<usize, u32>> = vec![BTreeMap::new(); p.ops.len()];
+        for &(from, to, distance) in &edges {
+            let at = after[from.index()].entry(to.index()).or_insert(distance);
+            *at = distance.min(*at);
+        }
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for &(from, to, distance) in &edges {
+                for (further, d) in after[to.index()].clone() {
+                    let through = distance.saturating_add(d);
+                    let at = after[from.index()].entry(further).or_insert(u32::MAX);
+                    changed |= through < *at;
+                    *at = through.min(*at);
+                }
+            }
+        }
+        Before { after }
+    }
+
+    /// Whether all of `last` have completed when any of `first`, so many iterations later, starts.
+    fn all(&self, last: &[(Op, u32)], first: &[Op], later: u32) -> bool {
+        last.iter().all(|&(op, late)| {
+            let after = &self.after[op.index()];
+            first.iter().all(|f| after.get(&f.index()).is_some_and(|d| d.saturating_add(late) <= later))
+        })
+    }
+}
+
+/// Whether a value is another one or a part of it.
+pub(super) fn within(program: &Program, value: Value, whole: Value) -> bool {
+    let mut at = Some(value);
+    // `check` refuses circles, so that the chain ends.
+    while let Some(v) = at {
+        if v == whole {
+            return true;
+        }
+        at = program.values[v].part_of;
+    }
+    false
+}
+
+/// Whether two values have bytes in common: one is the other or a part of it.
+pub(super) fn overlap(program: &Program, a: Value, b: Value) -> bool {
+    within(program, a, b) || within(program, b, a)
 }
 
 fn times(offsets: &[i64]) -> String {

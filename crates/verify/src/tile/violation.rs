@@ -228,25 +228,39 @@ pub enum Violation {
         /// What is wrong.
         why: String,
     },
-    /// A part of a value where its origin is wanted.
-    #[error("{pipe} carries `{value}`, which is part of another value")]
-    NotOrigin {
-        /// The pipe.
-        pipe: String,
-        /// The value.
-        value: String,
-    },
     /// A pipe whose writers are not those of its values.
-    #[error("{pipe} is written by {}, but `{value}` by {}", quoted(writers), quoted(wanted))]
+    #[error("{pipe} is written by {}, but {} by {}", quoted(writers), quoted(values), quoted(wanted))]
     Writers {
         /// The pipe.
         pipe: String,
-        /// A value of it.
-        value: String,
+        /// Its values.
+        values: Vec<String>,
         /// Its writers.
         writers: Vec<String>,
-        /// Those that write the value.
+        /// Those that define anything of its values.
         wanted: Vec<String>,
+    },
+    /// Too little room for barrier objects.
+    #[error("barrier objects take {wanted} bytes, but have {bytes}")]
+    BarrierArea {
+        /// What there is.
+        bytes: u64,
+        /// What pipes need.
+        wanted: u64,
+    },
+    /// A run that reads an operand elsewhere than pipes and buffers have it.
+    #[error(
+        "agent `{agent}`: `{step}` @ {offset:+} reads operand {operand} from another pipe, fill or turn than the one that it is in"
+    )]
+    WrongSource {
+        /// The agent.
+        agent: String,
+        /// The step.
+        step: String,
+        /// The step's iteration.
+        offset: i64,
+        /// The operand.
+        operand: u32,
     },
     /// An input that no pipe hands on.
     #[error("no pipe hands on {input}, which {} writes", quoted(writers))]
