@@ -47,7 +47,7 @@ fn the_page_is_well_formed_and_shows_the_table() {
     let boxes = pieces.iter().filter(|p| match p {
         Piece::Start(tag, attributes) => {
             let stage = |(key, value): &(String, String)| key == "class" && value.starts_with('s');
-            tag == "rect" && attributes.iter().any(stage)
+            tag == "path" && attributes.iter().any(stage)
         }
         Piece::Text(_) => false,
     });

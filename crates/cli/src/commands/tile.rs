@@ -36,6 +36,10 @@ pub struct Arguments {
     /// Which generator makes the schedule
     #[arg(long, value_enum, default_value = "always")]
     generator: GeneratorArgument,
+    /// Divide tiles of CUDA Tile IR into so many parts along the rows of matrix products, each with an agent of its own;
+    /// without it whatever gives the least II is taken
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    parts: Option<u32>,
     /// At most so many slots for a value; may be given several times
     #[arg(long = "depth", value_name = "VALUE=SLOTS", value_parser = depth)]
     depths: Vec<(String, u32)>,
@@ -230,7 +234,11 @@ fn loops(name: &str, text: &str, arguments: &Arguments) -> Result<Input> {
         Some(ModelArgument::Documented) => Model::Documented,
     };
     let (mut file, mut refused) = (File::default(), Vec::new());
-    for lowered in lower(&module, arch, model) {
+    let all = match arguments.parts {
+        Some(parts) => lower_in_parts(&module, arch, model, parts),
+        None => lower(&module, arch, model),
+    };
+    for lowered in all {
         match lowered.program {
             Ok(program) => file.programs.push(program),
             Err(why) => {
@@ -263,6 +271,7 @@ fn options(arguments: &Arguments) -> Options {
         max_constraint_iterations: arguments
             .max_constraint_iterations
             .unwrap_or(default.max_constraint_iterations),
+        compute_agents: arguments.parts.unwrap_or(default.compute_agents),
         clusters: arguments.clusters.unwrap_or(default.clusters),
         unlimited: arguments.unlimited,
         ..default
@@ -327,7 +336,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for program in loops {
         let loop_name = program.name.clone();
         let place = format!("{name}: loop `{loop_name}`");
-        let made = choose(&program, |parts| input.divided(&program, parts), &options)
+        let divided = |parts| input.divided(&program, parts).filter(|_| arguments.parts.is_none());
+        let made = choose(&program, divided, &options)
             .map_err(|e| e.to_string())
             .and_then(|chosen| {
                 let scheduled = materialise(&chosen.program, &chosen.generated);

@@ -324,7 +324,7 @@ impl<'a> Sources<'a> {
             let apart = b.members.len() as u32;
             for (m, member) in (0..).zip(&b.members) {
                 let first = i64::from(apart) * i64::from(member.shift) + m;
-                places.insert((member.pipe, member.value), (buffer, apart, first));
+                places.entry((member.pipe, member.value)).or_insert((buffer, apart, first));
             }
         }
         let mut of = HashMap::new();

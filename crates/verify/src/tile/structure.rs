@@ -363,7 +363,7 @@ impl<'a> Structure<'a> {
                 // Something without storage may be told to several.
                 let others = carried.entry(n.p.origin(v)).or_default();
                 if n.p.values[v].bytes > 0
-                    && let Some((_, first)) = others.iter().find(|o| o.1 != x && overlap(n.p, v, o.0))
+                    && let Some((_, first)) = others.iter().find(|o| **o != (v, x) && overlap(n.p, v, o.0))
                 {
                     self.found.push(Violation::CarriedTwice {
                         value: n.value(v),
