@@ -17,6 +17,20 @@ const REAL_TOOLS: &str = "real-tools";
 /// Everything but benches, which are measurements and no tests.
 const TEST_TARGETS: [&str; 4] = ["--lib", "--bins", "--tests", "--examples"];
 
+/// The tests that know the feature `pumpkin`. A run of its own, so that the workspace's is without the feature, as users are.
+const SOLVER_TEST: [&str; 10] = [
+    "test",
+    "-p",
+    "sassafras-modulo",
+    "--features",
+    "pumpkin",
+    "--lib",
+    "--test",
+    "properties",
+    "--test",
+    "solver",
+];
+
 /// The folders with tests of Python code.
 const PYTHON_TESTS: [&str; 2] = ["bench/gpu/compare", "tools/mutate"];
 
@@ -32,6 +46,7 @@ fn test_steps(project: &Project, steps: &mut Steps) {
     steps.run("tools", || tools::all_python(project).map(drop));
     steps.run("corpus", || corpus::build(project).map(drop));
     steps.run("tests", || run(&mut workspace_test(project, &TEST_TARGETS)?));
+    steps.run("constraint solver", || run(&mut project.cargo(SOLVER_TEST)));
     steps.run("mutants", || hazards::short_mutants(project));
     match browser::find() {
         Ok(found) => drop(steps.run("report in a browser", || browser::check(project, &found))),
@@ -130,13 +145,20 @@ pub fn nightly(project: &Project, cases: u32, minutes: u32) -> Result<()> {
         let quality = ["test", "--release", "-p", "sassafras-modulo", "--test", "quality", "--", "--ignored"];
         run(&mut project.cargo(quality))
     });
+    steps.run("2,000 loops by both exact schedulers", || {
+        let both =
+            ["test", "--release", "-p", "sassafras-modulo", "--features", "pumpkin", "--test", "solver"];
+        run(project.cargo(both).args(["--", "--ignored"]))
+    });
     fuzz::steps(project, &mut steps, None, minutes.saturating_mul(60));
     steps.finish()
 }
 
 /// All benchmarks, one after the other.
 pub fn bench(project: &Project, args: &[String]) -> Result<()> {
-    run(project.cargo(["bench", "--workspace", "--bench", "*", "--"]).args(args))
+    // A bench that wants a feature is an error without it.
+    let features = ["--features", "sassafras-modulo/pumpkin"];
+    run(project.cargo(["bench", "--workspace", "--bench", "*"]).args(features).arg("--").args(args))
 }
 
 #[cfg(test)]

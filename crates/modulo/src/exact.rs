@@ -4,9 +4,8 @@
 //! lower" can be said without a "perhaps". [`least_ii`] walks II up from MII; where a schedule is at hand only smaller
 //! IIs are looked at. Feasibility is not monotone in II, hence no halving.
 //!
-//! Every II is decided by [`branch`]. A general constraint solver in its place did less: with rows and stages as variables
-//! and one cumulative constraint per resource over two turns, pumpkin 0.5 left 11 of 60 random loops undecided within
-//! a second each, this search, as it was then, 4 of the same.
+//! Every II is decided by [`branch`]. With the feature `pumpkin`, the module `solver` asks a general constraint solver
+//! instead and answers in the same types: a second opinion, slower on most loops and faster on a few hard ones.
 //!
 //! Cost: exponential at worst, and limited in time per II and in all. Every schedule has been verified.
 
@@ -25,8 +24,8 @@ pub enum Exact {
     Feasible(Schedule),
     /// None exists.
     Infeasible,
-    /// Time was up before either was known.
-    TimedOut,
+    /// Neither is known.
+    Undecided(Why),
 }
 
 /// [`Exact`] without the schedule.
@@ -36,8 +35,23 @@ pub enum Verdict {
     Feasible,
     /// None exists.
     Infeasible,
-    /// Time was up before either was known.
-    TimedOut,
+    /// Neither is known.
+    Undecided(Why),
+}
+
+/// Why an II was not decided.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Why {
+    /// Time was up.
+    #[error("time was up")]
+    Time,
+    /// The II, or a number of the problem at this II, is larger than what is searched.
+    #[error("a limit of size was reached")]
+    Size,
+    /// The solver broke off by itself.
+    #[error("the solver failed")]
+    Failed,
 }
 
 /// How much is tried.
@@ -97,10 +111,22 @@ impl ExactFound {
                 format!("II {ii} is the least there is: {mii} to {} were proven infeasible", ii - 1)
             }
             (None, Some(ii)) => {
-                format!("the least II is {proven} to {ii}: time was up before more was known")
+                format!("the least II is {proven} to {ii}: {} before more was known", self.why())
             }
-            (None, None) => format!("the least II is {proven} or more: time was up before more was known"),
+            (None, None) => {
+                format!("the least II is {proven} or more: {} before more was known", self.why())
+            }
         }
+    }
+
+    /// What was in the way of the first II that is not decided.
+    fn why(&self) -> Why {
+        let undecided = self.verdicts.iter().find_map(|&(_, v)| match v {
+            Verdict::Undecided(why) => Some(why),
+            _ => None,
+        });
+        // Without one, time for all was up before the next was looked at.
+        undecided.unwrap_or(Why::Time)
     }
 }
 
@@ -132,7 +158,11 @@ fn decide_until(problem: &Problem, ii: u32, deadline: Option<Instant>) -> Result
             Ok(Exact::Feasible(schedule))
         }
         Outcome::Infeasible => Ok(Exact::Infeasible),
-        Outcome::Stopped => Ok(Exact::TimedOut),
+        // Nodes are not limited, so that what stops before its time stops for its size.
+        Outcome::Stopped if deadline.is_none_or(|end| Instant::now() < end) => {
+            Ok(Exact::Undecided(Why::Size))
+        }
+        Outcome::Stopped => Ok(Exact::Undecided(Why::Time)),
     }
 }
 
@@ -141,6 +171,15 @@ fn decide_until(problem: &Problem, ii: u32, deadline: Option<Instant>) -> Result
 /// An II that is not decided within its limit is left, and the next is looked at: a schedule there is still a schedule, but
 /// no longer proven to be the least.
 pub fn least_ii(problem: &Problem, options: &Options) -> Result<ExactFound, ExactError> {
+    walk(problem, options, |ii, deadline| decide_until(problem, ii, deadline))
+}
+
+/// The walk from the bound upwards, whoever decides.
+pub(crate) fn walk(
+    problem: &Problem,
+    options: &Options,
+    mut decide_until: impl FnMut(u32, Option<Instant>) -> Result<Exact, ExactError>,
+) -> Result<ExactFound, ExactError> {
     problem.check()?;
     let end = Instant::now().checked_add(options.total);
     let bounds = bounds(problem);
@@ -154,7 +193,7 @@ pub fn least_ii(problem: &Problem, options: &Options) -> Result<ExactFound, Exac
         }
         let own = now.checked_add(options.per_ii);
         let deadline = [own, end].into_iter().flatten().min();
-        let verdict = match decide_until(problem, ii, deadline)? {
+        let verdict = match decide_until(ii, deadline)? {
             Exact::Feasible(schedule) => {
                 found.schedule = Some(schedule);
                 Verdict::Feasible
@@ -165,10 +204,11 @@ pub fn least_ii(problem: &Problem, options: &Options) -> Result<ExactFound, Exac
                 }
                 Verdict::Infeasible
             }
-            Exact::TimedOut => Verdict::TimedOut,
+            Exact::Undecided(why) => Verdict::Undecided(why),
         };
         found.verdicts.push((ii, verdict));
-        if verdict == Verdict::Feasible || ii > branch::MAX_II {
+        // What is too large for the search does not become smaller.
+        if matches!(verdict, Verdict::Feasible | Verdict::Undecided(Why::Size)) {
             break;
         }
     }
@@ -199,6 +239,18 @@ mod tests {
         assert!(below.refuted(4) && below.refuted(2) && !below.refuted(5));
         let none = least_ii(&p, &Options { total: Duration::ZERO, ..Options::default() }).expect("valid");
         assert_eq!(none.explain(), "the least II is 3 or more: time was up before more was known");
+    }
+
+    #[test]
+    fn what_is_too_large_says_so_and_ends_the_walk() {
+        let mut p = Problem::new();
+        let r = p.add_resource("port", 1);
+        p.add_op("a", vec![Use::first(r, branch::MAX_II)]);
+        p.add_op("b", vec![Use::first(r, 1)]);
+        let found = least_ii(&p, &Options::default()).expect("valid");
+        assert_eq!(found.verdicts, [(branch::MAX_II + 1, Verdict::Undecided(Why::Size))]);
+        let text = "the least II is 16385 or more: a limit of size was reached before more was known";
+        assert_eq!(found.explain(), text);
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! * [`search`]: the one search for a least feasible number, of II or of costs;
 //! * [`iterative`]: iterative modulo scheduling on top of them;
 //! * [`branch`] and [`exact`]: an II decided by branch and bound, and the least one with its proof;
+//! * `solver`, with the feature `pumpkin`: the same by a general constraint solver;
 //! * [`what_if`]: what would have to change for a smaller II;
 //! * [`random`]: random loops, for tests and benchmarks.
 //!
@@ -44,13 +45,15 @@ pub mod iterative;
 pub mod problem;
 pub mod random;
 pub mod search;
+#[cfg(feature = "pumpkin")]
+pub mod solver;
 pub mod table;
 pub mod verify;
 pub mod what_if;
 
 pub use bounds::{Bounds, Reason, Recurrence, bounds};
 pub use closure::{ClosureError, Distances};
-pub use exact::{Exact, ExactFound};
+pub use exact::{Exact, ExactFound, Why};
 pub use iterative::{Found, IterativeError, Options};
 pub use problem::{Edge, Op, Problem, ProblemError, Resource, Schedule, Use};
 pub use search::{Confirm, Evidence, Gallop, Search, first_feasible};

@@ -392,19 +392,30 @@ fn tiny(seed: u64, ops: u64) -> Problem {
     p
 }
 
+/// Whatever decides an II.
+type Decide = fn(&Problem, u32, Duration) -> Result<Exact, exact::ExactError>;
+
+const DECIDERS: &[Decide] = &[
+    exact::decide,
+    #[cfg(feature = "pumpkin")]
+    sassafras_modulo::solver::decide,
+];
+
 fn exact_agrees(seed: u64, ops: u64) -> Result<(), TestCaseError> {
     let p = tiny(seed, ops);
     prop_assert_eq!(p.check(), Ok(()));
     for ii in (1u32..=12).filter(|ii| ii.pow(ops as u32) <= 20_000) {
         let feasible = exists(&p, ii);
-        match exact::decide(&p, ii, Duration::from_secs(60)).expect("valid") {
-            Exact::Feasible(schedule) => {
-                prop_assert!(feasible);
-                prop_assert_eq!(schedule.ii, ii);
-                prop_assert!(naive_verify(&p, &schedule));
+        for decide in DECIDERS {
+            match decide(&p, ii, Duration::from_secs(60)).expect("valid") {
+                Exact::Feasible(schedule) => {
+                    prop_assert!(feasible);
+                    prop_assert_eq!(schedule.ii, ii);
+                    prop_assert!(naive_verify(&p, &schedule));
+                }
+                Exact::Infeasible => prop_assert!(!feasible, "II {}", ii),
+                Exact::Undecided(why) => prop_assert!(false, "II {} is not decided: {}", ii, why),
             }
-            Exact::Infeasible => prop_assert!(!feasible, "II {}", ii),
-            Exact::TimedOut => prop_assert!(false, "II {} is not decided", ii),
         }
         // Below the bounds the verdict is no news.
         if u64::from(ii) >= bounds(&p).mii() {

@@ -13,7 +13,7 @@ use sassafras_tileir::program::Program;
 use std::collections::BTreeMap;
 
 /// Parts that are tried, in this order.
-const PARTS: [u32; 2] = [2, 4];
+const PARTS: [u32; 3] = [2, 4, 8];
 
 /// A form of a loop and its schedule.
 #[derive(Clone, Debug, PartialEq)]

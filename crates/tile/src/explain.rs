@@ -1,9 +1,10 @@
 //! Why II is not lower, what would have to change for one less, and what each buffer costs.
 
 use crate::agents::Plan;
+use crate::analysis::Crowded;
 use crate::buffers;
 use crate::generate::problem::build;
-use crate::generate::{Generated, serial};
+use crate::generate::{Generated, serial, within_stages};
 use sassafras_modulo::{Change, WhatIf, bounds};
 use sassafras_tileir::program::{Program, Storage};
 use serde::Serialize;
@@ -43,22 +44,24 @@ pub struct BufferCost {
     pub ii_with_one_less: Option<u64>,
 }
 
-/// Cycles of one iteration when nothing overlaps with the next.
+/// Cycles of one iteration when nothing overlaps with the next; in steps of several where they are too many for a table.
 pub fn serial_cycles(program: &Program, plans: &[Plan]) -> u64 {
-    let built = build(program, plans, &BTreeMap::new(), 1);
-    serial::generate(program, &built.problem, 1).map_or(0, |s| u64::from(s.ii))
+    let quanta = (0..u32::BITS).map(|i| 1 << i);
+    let cycles = |q: u32| {
+        let problem = build(program, plans, &BTreeMap::new(), q).problem;
+        Some(u64::from(serial::generate(program, &problem, q)?.ii) * u64::from(q))
+    };
+    quanta.into_iter().find_map(cycles).unwrap_or(u64::MAX)
 }
 
 /// Explains a schedule.
 pub fn explain(program: &Program, generated: &Generated) -> Explanation {
     let analysis = &generated.analysis;
-    let built = build(program, &generated.plans, &analysis.caps, 1);
-    let found = bounds(&built.problem);
-    let above = u64::from(analysis.ii).saturating_sub(found.mii());
+    let bound = build(program, &generated.plans, &analysis.asked, 1).problem;
+    let found = bounds(&bound);
     // One less than the bound: what is asked for then is what binds.
     let less = u32::try_from(found.mii() - 1).unwrap_or(u32::MAX);
-    let changes = if less == 0 { Vec::new() } else { WhatIf::new(&built.problem, less).changes };
-    let mut for_one_less: Vec<String> = changes.iter().map(|c| c.explain(&built.problem, less)).collect();
+    let changes = if less == 0 { Vec::new() } else { WhatIf::new(&bound, less).changes };
     let (mut resource, mut ops) = (None, Vec::new());
     match changes.first() {
         Some(Change::Circuit { circuit, .. }) => ops.clone_from(&circuit.ops),
@@ -74,34 +77,64 @@ pub fn explain(program: &Program, generated: &Generated) -> Explanation {
         }
         Some(_) | None => {}
     }
-    let resource = resource.map(|r| built.problem.resource_name(r).to_owned());
-    let ops = ops.into_iter().map(|op| built.problem.name(op).to_owned()).collect();
-    if above > 0 {
-        for_one_less.insert(
-            0,
-            if analysis.proven {
-                format!(
-                    "II is {above} above the bound: exact search proves that no order of holds packs tighter"
-                )
-            } else {
-                format!("II is {above} above the bound: no order of holds that packs tighter was found")
-            },
-        );
-    }
-    let free = bounds(&build(program, &generated.plans, &BTreeMap::new(), 1).problem).mii();
-    let price = (found.mii() > free).then(|| {
-        let limited: Vec<String> =
-            analysis.caps.iter().map(|(&v, d)| format!("`{}` to {d}", program.values[v].name)).collect();
-        format!("limits on slots ({}) raise the bound from {free} to {}", limited.join(", "), found.mii())
+    let limited = bounds(&build(program, &generated.plans, &analysis.caps, 1).problem).mii();
+    let price = (limited > found.mii()).then(|| {
+        let new = analysis.caps.iter().filter(|(v, d)| analysis.asked.get(v) != Some(d));
+        let slots: Vec<String> = new.map(|(&v, d)| format!("`{}` to {d}", program.values[v].name)).collect();
+        format!("limits on slots ({}) raise the bound from {} to {limited}", slots.join(", "), found.mii())
     });
     Explanation {
         binds: analysis.bound.clone(),
-        resource,
-        ops,
-        for_one_less,
+        resource: resource.map(|r| bound.resource_name(r).to_owned()),
+        ops: ops.into_iter().map(|op| bound.name(op).to_owned()).collect(),
+        for_one_less: for_one_less(program, generated),
         price_of_budgets: price,
         buffers: buffer_costs(program, generated),
     }
+}
+
+/// What would have to change for the II before this one: what bounds ask for there, those of limits on slots and stages
+/// included, or else what happened to it. Where time is in steps, the one before is a step less.
+fn for_one_less(program: &Program, generated: &Generated) -> Vec<String> {
+    let analysis = &generated.analysis;
+    if let Some(because) = analysis.serial_because {
+        let mut why = vec![format!("iterations would have to overlap, which they do not: {because}")];
+        why.extend(analysis.crowded.map(|c| crowded(&c)));
+        return why;
+    }
+    let less = analysis.ii.saturating_sub(analysis.quantum);
+    if less == 0 {
+        return Vec::new();
+    }
+    let mut problem = build(program, &generated.plans, &analysis.caps, 1).problem;
+    if let Some(stages) = analysis.stage_limit {
+        problem = within_stages(&problem, stages);
+    }
+    let changes = WhatIf::new(&problem, less).changes;
+    let mut why: Vec<String> = changes.iter().map(|c| c.explain(&problem, less)).collect();
+    let tried = analysis.probes.contains(&(less, false));
+    let here = analysis.crowded.filter(|c| c.ii == less);
+    if why.is_empty() {
+        why.push(match here {
+            Some(c) => crowded(&c),
+            None if analysis.proven => format!(
+                "the bounds allow II {less}: exact search proves that no order of holds packs that tight"
+            ),
+            None if tried => format!(
+                "the bounds allow II {less}: it was tried, and no order of holds that packs that tight was found"
+            ),
+            None => format!("the bounds allow II {less}: it was not tried"),
+        });
+    }
+    if here.is_none() && (analysis.caps != analysis.asked || !tried && !analysis.proven) {
+        why.extend(analysis.crowded.map(|c| crowded(&c)));
+    }
+    why
+}
+
+fn crowded(c: &Crowded) -> String {
+    let Crowded { ii, storage, need, have } = c;
+    format!("at II {ii} {storage} buffers would take {need} bytes, {have} are there")
 }
 
 fn buffer_costs(program: &Program, generated: &Generated) -> Vec<BufferCost> {

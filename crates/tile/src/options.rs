@@ -33,7 +33,9 @@ pub struct Options {
     pub unspecialized_stages: u32,
     /// Most agents that compute, where operations that share no registers can be divided among them.
     pub compute_agents: u32,
-    /// Orders that the first arm tries for a group.
+    /// Operations that arms choose among, unless a group has more.
+    pub candidates: u32,
+    /// Orders that the first arm tries for a set of candidates.
     pub permute_budget: u32,
     /// Cycles per operation at which the third arm makes room.
     pub retry_budget: u32,
@@ -57,10 +59,11 @@ impl Default for Options {
             max_constraint_iterations: threshold("max_constraint_iterations"),
             unspecialized_stages: threshold("unspecialized_pipeline_num_stages"),
             compute_agents: 1,
+            candidates: threshold("candidates"),
             permute_budget: threshold("permute_budget"),
             retry_budget: threshold("retry_budget"),
             unlimited: false,
-            clusters: 132,
+            clusters: threshold("clusters").into(),
             depths: BTreeMap::new(),
             rescue: true,
         }

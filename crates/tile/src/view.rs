@@ -1,13 +1,12 @@
 //! A scheduled loop with everything that is worth showing, ready to be printed, drawn or serialised.
 
-use crate::analysis::{Analysis, Mii};
+use crate::analysis::Mii;
 use crate::buffers;
 use crate::explain::{self, Explanation};
 use crate::generate::Generated;
 use crate::generate::cost::Cost;
 use crate::options::Options;
 use cranelift_entity::EntityRef;
-use sassafras_modulo::Evidence;
 use sassafras_tileir::program::{Op, Program, Storage};
 use sassafras_tileir::scheduled::{
     Action, Backing, BarrierArea, Base, Flavour, Input, MutexData, Reader, Scheduled, Step, TileLoop,
@@ -346,14 +345,13 @@ pub fn view(program: &Program, generated: &Generated, scheduled: &Scheduled, opt
         used: generated.layout.used.get(&storage).copied().unwrap_or(0),
         budget: (!options.unlimited).then(|| buffers::budget_of(program, options, storage)),
     });
-    let (optimal, known) = known(analysis);
     View {
         name: program.name.clone(),
         arch: program.arch.clone(),
         ii: analysis.ii,
         mii: analysis.mii,
-        known,
-        optimal,
+        known: analysis.known(),
+        optimal: analysis.is_optimal(),
         stages: analysis.stages,
         serial_cycles: explain::serial_cycles(program, &generated.plans),
         generator: analysis.generator.word(),
@@ -405,24 +403,4 @@ fn step(program: &Program, step: &Step) -> StepView {
         offset: step.at.offset,
         operands: step.sources.iter().map(|s| s.as_ref().map(operand)).collect(),
     }
-}
-
-fn known(analysis: &Analysis) -> (bool, String) {
-    if analysis.proven && u64::from(analysis.ii) > analysis.mii.most() {
-        let what = format!(
-            "the least there is: {} to {} were proven infeasible",
-            analysis.mii.most(),
-            analysis.ii - 1
-        );
-        return (true, what);
-    }
-    if analysis.is_optimal() {
-        return (true, "the least there is: it equals the bound".into());
-    }
-    let what = match analysis.evidence {
-        Evidence::Exhaustive => "every smaller one from the bound on was tried without success".into(),
-        Evidence::From(from) => format!("every smaller one from {from} on was tried without success"),
-        Evidence::Monotone => "not every smaller one was tried".into(),
-    };
-    (false, what)
 }

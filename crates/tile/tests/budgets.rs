@@ -91,10 +91,15 @@ fn ii_grows_before_iterations_stop_to_overlap() {
 
 #[test]
 fn bounds_are_cycles_whatever_a_row_stands_for() {
-    let program = one(&chain(" in place", ""));
     let options = Options { rrt_size_threshold: 7, ..Options::default() };
+    // Steps of six cycles are no better than one iteration after the other, which needs none.
+    let generated = generate(&one(&chain(" in place", "")), &options).expect("a schedule");
+    assert_eq!((generated.analysis.generator, generated.analysis.ii), (Generator::Serial, 40));
+    // Where the first result takes long they are.
+    let program = one(&chain(" in place", "").replacen("latency 10", "latency 60", 1));
     let generated = generate(&program, &options).expect("a schedule");
-    assert!(generated.analysis.quantum > 1);
+    assert_eq!((generated.analysis.quantum, generated.analysis.ii), (6, 48));
+    assert!(generated.analysis.probes.iter().all(|p| p.0 % 6 == 0 && p.0 >= 40), "cycles, not rows");
     assert_eq!(generated.analysis.mii.most(), 40);
     assert!(generated.analysis.bound.contains("40 unit-cycles"), "{}", generated.analysis.bound);
 }

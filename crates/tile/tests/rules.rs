@@ -5,12 +5,14 @@ use sassafras_machine::tile::pool;
 use sassafras_modulo::{Confirm, Distances, Evidence, Gallop, Op, Table, first_feasible};
 use sassafras_tile::analysis::compare;
 use sassafras_tile::contract::ContractError;
+use sassafras_tile::explain::explain;
 use sassafras_tile::generate::arms::{Arm, cost_based, fuse, permute, retry};
+use sassafras_tile::generate::compact::bytes;
 use sassafras_tile::generate::cost::Cost;
-use sassafras_tile::generate::evaluate::{bank_units, banks_allow, cost, pipe_allows};
+use sassafras_tile::generate::evaluate::{bank_units, banks_allow, cost, held_units, pipe_allows};
 use sassafras_tile::generate::groups::Groups;
 use sassafras_tile::generate::state::{Marks, State};
-use sassafras_tile::generate::{driver, problem};
+use sassafras_tile::generate::{driver, problem, serial};
 use sassafras_tile::random;
 use sassafras_tile::{
     GenerateError, Generated, Generator, MaterialiseError, Options, Selection, generate, materialise,
@@ -83,6 +85,46 @@ fn stage_then_order_and_never_equal() {
         let sorted = analysis.sorted();
         assert!(sorted.windows(2).all(|w| compare(&analysis, w[0], w[1]) == Ordering::Less));
     }
+}
+
+/// Stages come first, whatever orders say.
+#[test]
+fn a_later_stage_is_later_whatever_its_order() {
+    let mut analysis = generated(&read(GEMM), &Options::default()).analysis;
+    let (load, mma) = (program::Op::new(0), program::Op::new(1));
+    for ((a, b), wanted) in [
+        (((0, 1), (1, 0)), Ordering::Less),
+        (((1, 0), (1, 1)), Ordering::Less),
+        (((2, 0), (1, 7)), Ordering::Greater),
+    ] {
+        (analysis.places[0].stage, analysis.places[0].order) = a;
+        (analysis.places[1].stage, analysis.places[1].order) = b;
+        assert_eq!(compare(&analysis, load, mma), wanted);
+        assert_eq!(compare(&analysis, mma, load), wanted.reverse());
+        assert_eq!(analysis.sorted()[0], if wanted.is_lt() { load } else { mma });
+    }
+}
+
+/// Ready operations in program order, whatever their latencies; a circle within an iteration has no order.
+#[test]
+fn the_serial_generator_takes_ready_operations_in_program_order() {
+    let body = "
+      op last = simt () -> () { async latency 1 }
+      op c = simt () -> () { async latency 9 }
+      op b = simt () -> () { async latency 1 }
+      op a = simt () -> () { async latency 5 }
+      op d = simt () -> () { async latency 1 }
+      order b -> a latency 0 distance 0
+      order a -> last latency 0 distance 0";
+    let mut problem = problem::build(&read(body), &[], &BTreeMap::new(), 1).problem;
+    let order: Vec<usize> = serial::order(&problem).iter().map(|o| o.index()).collect();
+    assert_eq!(order, [1, 2, 3, 0, 4]);
+    let program = read(body);
+    let schedule = serial::generate(&program, &problem, 1).expect("a schedule");
+    assert_eq!((schedule.ii, &schedule.times[..]), (9, &[6, 0, 0, 1, 0][..]));
+    problem.add_edge(op(0), op(2), 1, 0);
+    assert_eq!(serial::order(&problem).len(), 2, "only what is not around the circle");
+    assert_eq!(serial::generate(&program, &problem, 1), None);
 }
 
 #[test]
@@ -228,7 +270,9 @@ fn evaluators_only_look() {
 
 /// The arm that seats each operation at one II.
 fn arms(body: &str, ii: u32, options: &Options) -> Vec<Arm> {
-    at(body, ii, |state| driver::place(state, options).unwrap_or_else(|op| panic!("{op} is not seated")).1)
+    at(body, ii, |state| {
+        driver::place(state, options.candidates, options).unwrap_or_else(|op| panic!("{op} is not seated")).1
+    })
 }
 
 #[test]
@@ -252,17 +296,61 @@ fn two_in_one_cycle_where_one_order_is_not_enough() {
     let body = PAIR.replace('G', GID);
     // With more orders than one the first arm finds the other one, and the second is not asked.
     assert_eq!(arms(&body, 2, &Options::default()), [Arm::Permute; 3]);
-    let options = Options { permute_budget: 1, ..Options::default() };
+    let options = Options { permute_budget: 1, candidates: 1, ..Options::default() };
     at(&body, 2, |state| {
-        let (schedule, arms) = driver::place(state, &options).expect("a schedule");
+        let (schedule, arms) = driver::place(state, options.candidates, &options).expect("a schedule");
         assert_eq!(arms, [Arm::Permute, Arm::Fuse, Arm::Fuse]);
         assert_eq!(schedule.times, [0, 1, 1]);
     });
+    let refused = |body: &str| {
+        at(body, 2, |state| {
+            assert!(state.place(op(0), 0));
+            assert!(!fuse::run(state, &[op(1), op(2)]), "{body}");
+            assert_eq!(state.times(), [Some(0), None, None], "a failed arm leaves nothing behind");
+        });
+    };
     // Without a second unit of what both want, no cycle takes two.
-    at(&body.replace("resource r 2", "resource r 1"), 2, |state| {
+    refused(&body.replace("resource r 2", "resource r 1"));
+    // Nor do two that have nothing in common (`u` is now two resources) share a cycle,
+    let apart = body
+        .replacen("hold u 0..1 hold r 0..1", "hold w 0..1", 1)
+        .replace("resource u 1", "resource u 1\nresource w 1");
+    refused(&apart);
+    // nor two of which one needs the other.
+    refused(&format!("{body}\norder a -> b latency 1 distance 1"));
+}
+
+/// Among orders that all seat everything the cheapest is taken: `b` before `a` would be the first, since it is higher.
+#[test]
+fn the_first_arm_takes_the_cheapest_order() {
+    let body = "
+      resource r 1
+      value vb : register 4 f32
+      op a = simt () -> () { async latency 1 hold r 0..1 }
+      op b = simt () -> (vb) { async latency 2 hold r 0..1 }
+      op c = simt (vb) -> () { async latency 1 }";
+    at(body, 4, |state| {
+        assert!(state.height(op(1)) > state.height(op(0)));
+        assert!(permute::run(state, &[op(0), op(1)], 1));
+        assert_eq!((state.time(op(0)), state.time(op(1))), (Some(1), Some(0)), "one order: the first");
+    });
+    at(body, 4, |state| {
+        assert!(permute::run(state, &[op(0), op(1)], 9));
+        assert_eq!((state.time(op(0)), state.time(op(1))), (Some(0), Some(1)), "no pair the other way round");
+    });
+    // Banks come before pairs: beside `p` the row has two units, so `a`, which is alone with `r`, comes later.
+    let banks = "
+      resource r 1
+      resource tp_smem_rd 4
+      op p = smem_read () -> () { async latency 1 hold tp_smem_rd 0..1 }
+      op a = smem_read () -> () { async latency 1 hold r 0..1 hold tp_smem_rd 0..1 }
+      op b = simt () -> () { async latency 1 hold r 0..1 }";
+    at(banks, 4, |state| {
         assert!(state.place(op(0), 0));
-        assert!(!fuse::run(state, &[op(1), op(2)]));
-        assert_eq!(state.times(), [Some(0), None, None], "a failed arm leaves nothing behind");
+        assert!(permute::run(state, &[op(1), op(2)], 9));
+        assert_eq!((state.time(op(1)), state.time(op(2))), (Some(1), Some(0)));
+        // One unit in its row, its own, counted once.
+        assert_eq!(held_units(state, 1), (1, 0));
     });
 }
 
@@ -278,8 +366,11 @@ const APART: &str = "
 #[test]
 fn what_is_in_the_way_moves() {
     let body = APART.replace('D', "");
+    // Among candidates the first arm takes `y` before `x`; alone it finds no room, and `x` has to go.
+    assert_eq!(arms(&body, 4, &Options::default()), [Arm::Permute; 4]);
+    let alone = Options { candidates: 1, ..Options::default() };
     at(&body, 4, |state| {
-        let (schedule, arms) = driver::place(state, &Options::default()).expect("a schedule");
+        let (schedule, arms) = driver::place(state, 1, &alone).expect("a schedule");
         assert_eq!(schedule.times, [0, 2, 3, 0], "x has moved from 0 to 3");
         assert_eq!(arms, [Arm::Permute, Arm::Permute, Arm::Permute, Arm::Retry]);
     });
@@ -289,21 +380,32 @@ fn what_is_in_the_way_moves() {
         let before = (state.table.snapshot(), state.times().to_vec());
         let mut marks = Marks::new(4);
         assert!(!retry::run(state, &[op(3)], 0, &mut marks));
-        assert!(marks.dead(op(3)), "who was not seated is marked");
+        assert!(!marks.dead(op(3)), "the fourth arm has yet to look");
         assert_eq!((state.table.snapshot(), state.times()), (before.0, &before.1[..]));
-        // Marked ones are skipped by the two arms that look, until the marks are forgotten.
-        assert!(!retry::run(state, &[op(3)], 8, &mut marks));
         assert!(!cost_based::run(state, &[op(3)], &mut marks));
+        assert!(marks.dead(op(3)), "no cycle is left for it");
+        // Nothing is moved for marked ones, until the marks are forgotten.
+        assert!(!retry::run(state, &[op(3)], 8, &mut marks));
         assert!(retry::run(state, &[op(3)], 8, &mut Marks::new(4)));
+        state.remove(op(3));
+        // Where there is room by now they are seated as they are, and live.
+        state.remove(op(2));
+        assert!(retry::run(state, &[op(3)], 0, &mut marks) && !marks.dead(op(3)));
     });
 }
 
 #[test]
 fn marks_are_forgotten_before_ii_grows() {
     // An operation of depth 1 is dead from the start; afresh it is moved like any other.
+    let alone = Options { candidates: 1, ..Options::default() };
     let body = APART.replace('D', &format!("{DEPTH} = 1"));
-    let found = arms(&body, 4, &Options::default());
+    let found = arms(&body, 4, &alone);
     assert_eq!(found, [Arm::Permute, Arm::Permute, Arm::Permute, Arm::FreshRetry]);
+    // The same where only the fourth arm can do it.
+    let body = TIED.replace("hold t 0..1 G = 1", &format!("hold t 0..1 G = 1 {DEPTH} = 1")).replace('G', GID);
+    let options = Options { permute_budget: 1, retry_budget: 1, candidates: 1, ..Options::default() };
+    let found = arms(&body, 8, &options);
+    assert_eq!((found[1], found[2]), (Arm::FreshCostBased, Arm::FreshCostBased));
 }
 
 /// `b` is four cycles after `a`, neither more nor less, and has one row: the others are held by `x`, which cannot move,
@@ -325,12 +427,11 @@ const TIED: &str = "
 #[test]
 fn every_cycle_by_cost_where_nothing_can_move() {
     let body = TIED.replace('G', GID);
-    let options = Options { permute_budget: 1, retry_budget: 1, ..Options::default() };
+    let options = Options { permute_budget: 1, retry_budget: 1, candidates: 1, ..Options::default() };
     at(&body, 8, |state| {
-        let (schedule, arms) = driver::place(state, &options).expect("a schedule");
+        let (schedule, arms) = driver::place(state, options.candidates, &options).expect("a schedule");
         assert_eq!(schedule.times[..4], [0, 1, 5, 6]);
-        assert!(matches!(arms[1], Arm::CostBased | Arm::FreshCostBased), "{arms:?}");
-        assert_eq!(arms[1], arms[2]);
+        assert_eq!((arms[1], arms[2]), (Arm::CostBased, Arm::CostBased), "in the first pass");
         assert_eq!((arms[0], arms[3]), (Arm::Permute, Arm::Permute));
     });
     at(&body, 8, |state| {
@@ -338,7 +439,7 @@ fn every_cycle_by_cost_where_nothing_can_move() {
         let group = [op(1), op(2)];
         let mut marks = Marks::new(5);
         // The cheap arms one by one.
-        assert!(!permute::run(state, &group, 1, &mut Marks::new(5)));
+        assert!(!permute::run(state, &group, 1));
         assert!(!fuse::run(state, &group));
         assert!(!retry::run(state, &group, 1, &mut Marks::new(5)));
         assert!(cost_based::run(state, &group, &mut marks));
@@ -347,21 +448,53 @@ fn every_cycle_by_cost_where_nothing_can_move() {
 }
 
 #[test]
-fn members_wait_for_their_leader() {
+fn what_is_not_ready_is_held_over() {
+    let body = "
+      value va : register 4 f32
+      op a = simt () -> (va) { async latency 3 }
+      op b = simt (va) -> () { async latency 1 }
+      op c = simt () -> () { async latency 1 }
+      order c -> b latency 0 distance 1";
+    at(body, 4, |state| {
+        // What it needs is neither seated nor a candidate; what it needs of another iteration does not count.
+        assert!(state.pending(op(1), &[op(1), op(2)]) && !state.pending(op(1), &[op(0), op(1)]));
+        assert!(!state.pending(op(0), &[op(0)]) && !state.pending(op(2), &[op(2)]));
+        assert!(state.place(op(0), 0) && !state.pending(op(1), &[op(1)]));
+    });
+    // Without attributes, whatever is ready is a candidate: `w` is seated last of three, behind `x` and `y`, which it would
+    // have been in the way of.
+    at(&APART.replace('D', ""), 4, |state| {
+        let (schedule, _) = driver::place(state, 4, &Options::default()).expect("a schedule");
+        assert_eq!(schedule.times[1..], [3, 0, 1]);
+    });
+}
+
+#[test]
+fn members_have_the_stage_of_whoever_is_first() {
     let body = format!(
-        "op a = simt () -> () {{ sync latency 1 {GID} = 1 }}
-         op b = simt () -> () {{ sync latency 1 {GID} = 2 {LEADER} = 1 }}"
+        "op a = simt () -> () {{ async latency 1 {GID} = 1 }}
+         op b = simt () -> () {{ async latency 1 {GID} = 2 {LEADER} = 1 }}"
     );
     at(&body, 4, |state| {
-        let mut marks = Marks::new(2);
-        assert!(state.pending(op(1), &[op(1)]) && !state.pending(op(0), &[op(0)]));
-        assert!(!state.pending(op(1), &[op(0), op(1)]));
-        assert!(!permute::run(state, &[op(1)], 9, &mut marks) && !fuse::run(state, &[op(1)]));
-        assert!(!retry::run(state, &[op(1)], 9, &mut marks) && !cost_based::run(state, &[op(1)], &mut marks));
         assert!(state.place(op(0), 9));
-        // Stage 2, as the leader.
         assert_eq!(state.window(op(1)), 8..=11);
-        assert!(permute::run(state, &[op(1)], 9, &mut marks));
+        assert!(permute::run(state, &[op(1)], 9));
+    });
+    // Seated first, at its earliest, `a` is a stage before what `b` can do; the other order is tried.
+    let body = format!(
+        "resource r 1
+         value v : register 4 f32
+         op a = simt () -> () {{ async latency 1 hold r 0..1 {GID} = 1 }}
+         op p = simt () -> (v) {{ async latency 6 }}
+         op b = simt (v) -> () {{ async latency 1 {GID} = 1 }}
+         op z = simt () -> () {{ async latency 20 }}
+         order a -> z latency 20 distance 0"
+    );
+    at(&body, 4, |state| {
+        assert!(state.place(op(1), 0) && state.height(op(0)) > state.height(op(2)));
+        assert!(!permute::run(state, &[op(0), op(2)], 1), "the leader first, in its first stage");
+        assert!(permute::run(state, &[op(0), op(2)], 9));
+        assert_eq!((state.time(op(0)), state.time(op(2))), (Some(4), Some(6)));
     });
 }
 
@@ -384,7 +517,8 @@ fn groups_share_the_stage_of_their_leader() {
             Err(GenerateError::Prescribed { .. } | GenerateError::Buffers { .. }) => continue,
             Err(error) => panic!("{error}"),
         };
-        assert_eq!((found.leaders[member.index()], found.leaders[leader.index()]), (leader, leader));
+        let groups = Groups::of(&program);
+        assert_eq!(groups.leaders[groups.of[member.index()]], leader);
         if found.generator != Generator::Serial {
             assert_eq!(found.place(leader).stage, found.place(member).stage, "seed {seed}");
             grouped += 1;
@@ -416,7 +550,7 @@ fn a_depth_below_what_is_carried_is_refused() {
       op load = tma_load () -> (a) { async latency 60 }
       op use = simt (a, a[-3]) -> () { sync latency 5 }";
     let options = Options { depths: BTreeMap::from([("a".to_owned(), 2)]), ..Options::default() };
-    let wanted = GenerateError::Depth { value: "a".into(), asked: 2, least: 3 };
+    let wanted = GenerateError::Depth { value: "a".into(), asked: 2, least: 4 };
     assert_eq!(generate(&read(body), &options), Err(wanted));
 }
 
@@ -486,7 +620,8 @@ fn prescribed_stages_and_orders_are_kept() {
     let (found, scheduled) = both(&program, &Options::default());
     let place = |name: &str| found.analysis.place(program.op(name).expect("an operation"));
     assert_eq!(["load", "use", "late", "early"].map(|n| place(n).stage), [0, 3, 1, 1]);
-    assert!(place("early").row <= place("late").row);
+    assert!(place("early").order < place("late").order);
+    assert!(place("early").time < place("late").time);
     // The pipe has the key of its writer, which was prescribed.
     let pipe = scheduled.pipes.values().next().expect("a pipe");
     assert_eq!((pipe.stage, pipe.order), (0, place("load").order));
@@ -500,6 +635,105 @@ fn prescribed_stages_and_orders_are_kept() {
         generate(&read(&backwards), &Options::default()),
         Err(GenerateError::Prescribed { .. })
     ));
+}
+
+/// Everything of one position comes before everything of the next, also around equal ones, and only within a stage.
+#[test]
+fn positions_are_kept_in_each_stage() {
+    let op = |name: &str, stage: u32, order: u32| {
+        format!("op {name} = simt () -> () {{ async latency 3 {STAGE} = {stage} {ORDER} = {order} }}\n")
+    };
+    let all = [("d", 0, 2), ("b", 0, 1), ("c", 0, 1), ("a", 0, 0), ("z", 1, 0), ("y", 1, 7)];
+    let program = read(&all.map(|(name, stage, order)| op(name, stage, order)).concat());
+    let found = generated(&program, &Options::default()).analysis;
+    let place = |name: &str| found.place(program.op(name).expect("an operation"));
+    for (a, stage, order) in all {
+        assert_eq!(place(a).stage, stage);
+        for (b, ..) in all.iter().filter(|o| o.1 == stage && o.2 > order) {
+            assert!(place(a).order < place(b).order, "{a} {b}");
+            assert!(compare(&found, program.op(a).expect("one"), program.op(b).expect("one")).is_lt());
+        }
+    }
+    // A position in no stage says nothing.
+    let text = format!("op a = simt () -> () {{ async latency 3 {ORDER} = 1 }}");
+    assert_eq!(generate(&read(&text), &Options::default()), Err(GenerateError::Order { op: "a".into() }));
+    // One that dependences contradict is refused.
+    let text = format!(
+        "value v : shared 64 f16
+         op a = tma_load () -> (v) {{ async latency 3 {STAGE} = 0 {ORDER} = 1 }}
+         op b = simt (v) -> () {{ sync latency 3 {STAGE} = 0 {ORDER} = 0 }}"
+    );
+    assert!(matches!(generate(&read(&text), &Options::default()), Err(GenerateError::Problem(_))));
+}
+
+/// What is read of this and of an earlier iteration by an operation that comes after the writer needs one slot more than
+/// the iterations in between, for budgets too.
+#[test]
+fn the_fewest_slots_are_enough_to_make_progress() {
+    let body = "
+      arch sm_90
+      value a : shared 64 f16
+      op load = tma_load () -> (a) { async latency 60 hold tma 0..5 }
+      op use = simt (a, a[-3]) -> () { sync latency 5 }";
+    let with = |more: &str| read(&format!("resource tma 1\n{more}\n{body}"));
+    let depth = |n| Options { depths: BTreeMap::from([("a".to_owned(), n)]), ..Options::default() };
+    let wanted = GenerateError::Depth { value: "a".into(), asked: 3, least: 4 };
+    assert_eq!(generate(&with(""), &depth(3)), Err(wanted));
+    let four = generated(&with(""), &depth(4));
+    assert_eq!(four.layout.depths, [4]);
+    // Six slots would do for an II of 5; there is room for four and their barriers.
+    let tight = generated(&with("budget shared 1280"), &Options::default());
+    assert_eq!((tight.layout.depths, tight.analysis.ii), (vec![4], four.analysis.ii));
+    // Where the reader comes before the writer, as many as iterations are enough.
+    let turned = "
+      value a : shared 64 f16
+      op use = simt (a[-3]) -> () { sync latency 5 }
+      op load = tma_load () -> (a) { async latency 60 }
+      order use -> load latency 0 distance 0";
+    assert_eq!(generated(&read(turned), &depth(3)).layout.plots[0].depth, 3);
+}
+
+/// Of several limits on one value the least counts, and none is one where it says 0.
+#[test]
+fn of_several_limits_the_least_counts() {
+    let body = |depths: [u32; 2]| {
+        read(&format!(
+            "arch sm_90
+             value z : shared 512 f16
+             value upper : shared 256 f16 part of z
+             value lower : shared 256 f16 part of z
+             op half = tma_load () -> (upper) {{ async latency 100 {DEPTH} = {} }}
+             op other = tma_load () -> (lower) {{ async latency 100 {DEPTH} = {} }}
+             op use = simt (z) -> () {{ sync latency 5 }}",
+            depths[0], depths[1]
+        ))
+    };
+    let depths = |program: &Program, options: &Options| generated(program, options).layout.depths;
+    let asked = Options { depths: BTreeMap::from([("z".to_owned(), 9)]), ..Options::default() };
+    for program in [body([2, 3]), body([3, 2])] {
+        assert_eq!(depths(&program, &Options::default()), [2]);
+        assert_eq!(depths(&program, &asked), [2], "an option does not lift an attribute");
+    }
+    assert_eq!(depths(&body([0, 3]), &Options::default()), [1]);
+}
+
+/// A loop that prescribes stages is refused where buffers do not fit, not made serial.
+#[test]
+fn what_is_prescribed_is_not_given_up_for_budgets() {
+    let body = |stages: [&str; 2], budget: u32| {
+        format!(
+            "budget shared {budget}
+             value a : shared 1024 f16
+             op load = tma_load () -> (a) {{ async latency 40 {} }}
+             op use = simt (a) -> () {{ sync latency 10 {} }}",
+            stages[0], stages[1]
+        )
+    };
+    let (first, fifth) = (format!("{STAGE} = 0"), format!("{STAGE} = 5"));
+    assert_eq!(generated(&read(&body([&first, &fifth], 9000)), &Options::default()).analysis.stages, 6);
+    let error = generate(&read(&body([&first, &fifth], 2500)), &Options::default()).expect_err("refused");
+    assert!(matches!(error, GenerateError::Buffers { have: 2500, .. }), "{error}");
+    assert!(generate(&read(&body(["", ""], 2500)), &Options::default()).is_ok());
 }
 
 #[test]
@@ -727,4 +961,287 @@ fn shapes_are_refused_before_anything_is_solved() {
     let error = generate(&read(body), &options);
     let wanted = ContractError::Rank { problem: 2, tile: 1, cluster: 2 };
     assert_eq!(error, Err(GenerateError::Contract(wanted)));
+}
+
+/// Numbers that texts may contain and nothing can be made of are refused, and nothing is allocated for them.
+#[test]
+fn what_is_too_large_is_refused() {
+    let stage = |n: u32| {
+        let text = format!("op a = simt () -> () {{ sync latency 1 {STAGE} = {n} }}");
+        generate(&read(&text), &Options::default())
+    };
+    let refused = |n| GenerateError::Stage { op: "a".into(), stage: n, ops: 1, most: 65536 };
+    assert_eq!(stage(u32::MAX), Err(refused(u32::MAX)));
+    assert_eq!(stage(65536), Err(refused(65536)));
+    assert_eq!(stage(3).map(|g| g.analysis.stages), Ok(4));
+    let bytes = |n: u64| {
+        let text = format!(
+            "value a : shared {n} f16
+             op load = tma_load () -> (a) {{ async latency 40 }}
+             op use = simt (a) -> () {{ sync latency 10 }}"
+        );
+        generate(&read(&text), &Options::default())
+    };
+    let refused = GenerateError::Bytes { value: "a".into(), bytes: u64::MAX };
+    assert_eq!(bytes(u64::MAX), Err(refused));
+    assert!(matches!(bytes(1 << 40), Err(GenerateError::Buffers { .. })));
+}
+
+/// Nothing binds the II of operations that hold nothing; without a limit there would be a stage for every cycle.
+#[test]
+fn the_stages_of_a_loop_have_an_end() {
+    let ops: String = (0..40)
+        .map(|i| {
+            format!(
+                "value v{i} : shared 0 f16\nop o{i} = tma_load ({}) -> ({}) {{ async latency 100000 }}\n",
+                if i == 0 { String::new() } else { format!("v{}", i - 1) },
+                if i == 39 { String::new() } else { format!("v{i}") },
+            )
+        })
+        .collect();
+    let options = Options { unlimited: true, ..Options::default() };
+    let started = std::time::Instant::now();
+    let found = generated(&read(&ops), &options).analysis;
+    assert!(found.stages <= 65536 / 40 && found.stages > 1, "{}", found.stages);
+    assert_eq!(found.stage_limit, Some(65536 / 40));
+    // The path of 39 latencies and one cycle within so many stages.
+    assert_eq!(found.ii, (39 * 100_000u32 + 1).div_ceil(65536 / 40));
+    assert!(started.elapsed().as_secs() < 30);
+}
+
+/// One agent runs this whatever is asked for, so its stages are those of one agent.
+#[test]
+fn the_stage_limit_is_that_of_the_agents_there_are() {
+    let program = read(&chain(9, "sync"));
+    for strategy in [Strategy::WarpSpecialize, Strategy::Unspecialize] {
+        let options = Options { strategy, unspecialized_stages: 3, ..Options::default() };
+        let (found, scheduled) = both(&program, &options);
+        assert_eq!(scheduled.agents.len(), 1);
+        assert_eq!(scheduled.strategy, Strategy::Unspecialize);
+        assert!(found.analysis.stages <= 3, "{strategy:?}: {}", found.analysis.stages);
+        assert_eq!(found.analysis.stage_limit, Some(3));
+    }
+    let defaults = Options::default();
+    assert_eq!((defaults.unspecialized_stages, defaults.max_constraint_iterations), (4, 10));
+}
+
+/// What is said of smaller II, and of what would have to change for one less, is so whatever made the schedule.
+#[test]
+fn nothing_untrue_is_said_of_smaller_ii() {
+    let one_less = |program: &Program, found: &Generated| explain(program, found).for_one_less;
+    // Serial because it was asked for: nothing was tried.
+    let program = read(GEMM);
+    let serial = generated(&program, &Options { strategy: Strategy::None, ..Options::default() });
+    assert_eq!(serial.analysis.known(), "iterations do not overlap: asked for");
+    assert_ne!(serial.analysis.evidence, Evidence::Exhaustive);
+    let pinned = read(&GEMM.replace("hold tma 0..64", &format!("hold tma 0..64 {STAGE} = 2")));
+    let found = generated(&pinned, &Options { strategy: Strategy::None, ..Options::default() }).analysis;
+    assert_eq!(
+        found.known(),
+        "iterations do not overlap: asked for; prescribed stages and groups are not kept"
+    );
+    assert_eq!(
+        one_less(&program, &serial),
+        ["iterations would have to overlap, which they do not: asked for"]
+    );
+    // Slots that budgets took away: the bound is what it was, and the reason is said.
+    let three = read(&format!("budget shared {}\n{GEMM}", 3 * 16384 + 1024));
+    let found = generated(&three, &Options::default());
+    let a = &found.analysis;
+    assert_eq!((a.mii.most(), a.ii), (128, 254), "a slot is free again after 600 + 160 cycles");
+    assert!(!a.is_optimal() && a.asked.is_empty() && !a.caps.is_empty());
+    assert!(a.known().starts_with("with these limits on slots, "), "{}", a.known());
+    let why = one_less(&three, &found);
+    let circuit = "latency around `load` -> `mma` -> `load` is 760 in 3 iterations, II 253 allows 759: it must fall by 1 \
+                   or its distance grow by 1";
+    assert_eq!(why[0], circuit);
+    assert!(why[1].contains("shared buffers would take") && why[1].contains("50176 are there"), "{why:?}");
+    // The same number of slots asked for: nothing can be lower.
+    let asked = Options { depths: BTreeMap::from([("a".to_owned(), 3)]), ..Options::default() };
+    let found = generated(&program, &asked).analysis;
+    assert_eq!((found.mii.most(), found.mii.dependence, found.mii.recurrence), (254, 254, 128));
+    assert!(found.is_optimal());
+    // Fewer stages than there would have to be.
+    let program = read(&chain(9, "async"));
+    let options = Options { strategy: Strategy::Unspecialize, unspecialized_stages: 1, ..Options::default() };
+    let found = generated(&program, &options);
+    let why = one_less(&program, &found);
+    assert!(found.analysis.known().starts_with("with at most 1 stages, "), "{}", found.analysis.known());
+    assert!(why[0].contains("`the first stage`"), "{why:?}");
+}
+
+/// A row of several cycles: what was tried is said in cycles.
+#[test]
+fn rows_are_not_taken_for_cycles() {
+    let body = "
+      arch sm_90
+      resource tma 1
+      resource alu 1
+      value a : shared 1024 f16
+      value b : shared 1024 f16
+      op load = tma_load () -> (a) { async latency 12000 hold tma 0..7001 }
+      op second = tma_load () -> (b) { async latency 12000 hold tma 0..2001 }
+      op use = simt (a, b) -> () { sync latency 10 hold alu 0..10 }";
+    let found = generated(&read(body), &Options::default()).analysis;
+    assert_eq!((found.quantum, found.mii.most()), (3, 9002));
+    assert!(found.ii >= 9002 && found.probes.iter().all(|p| p.0 >= 9000), "{:?}", found.probes);
+    assert!(!matches!(found.evidence, Evidence::From(from) if from < 9000), "{:?}", found.evidence);
+    assert_ne!(found.evidence, Evidence::Exhaustive, "of cycles only every third was looked at");
+}
+
+/// A puzzle of rows: exact search finds what the others do not, and is named for it.
+#[test]
+fn whoever_made_a_schedule_is_named() {
+    let mut by = BTreeMap::new();
+    for seed in 0..400 {
+        let program = random::program(20, seed);
+        let options = Options { unlimited: true, ..Options::default() };
+        let Ok(found) = generate(&program, &options) else { continue };
+        let a = found.analysis;
+        *by.entry(a.generator.word()).or_insert(0) += 1;
+        assert_eq!(a.arms.is_empty(), a.generator != Generator::Arms);
+        // An II that the arms did reach is theirs.
+        let reached = a.probes.iter().any(|p| p.1 && p.0 <= a.ii);
+        assert_eq!(reached, a.generator == Generator::Arms, "seed {seed}: {:?}", a.generator);
+    }
+    assert!(by["arms"] > 200, "{by:?}");
+}
+
+/// Before slots are limited for registers, operations are moved towards who needs their results.
+#[test]
+fn registers_above_the_budget_are_saved_before_slots_are_limited() {
+    // `load` is ready 95 cycles before `use` is: too little to wait for a turn of 100, too long for one slot.
+    let body = "
+      resource tma 1
+      value a : register 4096 f32
+      value c : shared 1024 f16
+      op slow = tma_load () -> (c) { async latency 105 hold tma 0..100 }
+      op load = simt_load () -> (a) { async latency 10 }
+      op use = simt (a, c) -> () { sync latency 5 hold alu 0..5 }";
+    let with = |budget: &str| {
+        generated(&read(&format!("arch sm_90\n{budget}\nresource alu 1\n{body}")), &Options::default())
+    };
+    let bytes = |g: &Generated| g.layout.used[&program::Storage::Register];
+    let free = with("");
+    assert_eq!((free.analysis.ii, bytes(&free)), (100, 2 * 4096));
+    let tight = with("budget register 4096");
+    assert_eq!((tight.analysis.ii, bytes(&tight)), (100, 4096));
+    assert!(tight.analysis.caps.is_empty() && tight.analysis.constraint_iterations == 0);
+}
+
+/// Slots are taken where that costs no II, not where most bytes are.
+#[test]
+fn slots_are_given_up_by_what_they_cost() {
+    // `deep` needs its slots for the II of 50; of `idle`, which is smaller, one is as good as two.
+    let body = "
+      arch sm_80
+      resource tma 1
+      resource alu 1
+      value deep : shared 4096 f16
+      value idle : shared 3072 f16
+      op load = tma_load () -> (deep) { async latency 300 hold tma 0..25 }
+      op other = tma_load () -> (idle) { async latency 10 hold tma 0..25 }
+      op early = simt (idle) -> () { sync latency 5 hold alu 0..5 }
+      op late = simt (idle, deep) -> () { sync latency 5 hold alu 0..5 }
+      order early -> late latency 60 distance 0";
+    let free = generated(&read(body), &Options::default());
+    let slots = |g: &Generated, name: &str| {
+        let v = read(body).values.iter().find(|v| v.1.name == name).map(|v| v.0);
+        g.layout.plots.iter().find(|p| Some(p.members[0].1) == v).map(|p| p.depth)
+    };
+    assert_eq!(free.analysis.ii, 50);
+    let (deep, idle) = (slots(&free, "deep").expect("one"), slots(&free, "idle").expect("one"));
+    assert!(deep >= 7 && idle >= 2, "{deep} {idle}");
+    let used = free.layout.used[&program::Storage::Shared];
+    let tight = generated(&read(&format!("budget shared {}\n{body}", used - 1)), &Options::default());
+    assert_eq!(tight.analysis.ii, 50, "{:?}", tight.analysis.caps);
+    assert_eq!((slots(&tight, "deep"), slots(&tight, "idle")), (Some(deep), Some(idle - 1)));
+}
+
+/// What was probed: galloping until one works leaves a bracket, of which no II below the answer is left out. Returns whether
+/// that is more than halving alone would look at.
+fn bracket_was_tried(probes: &[(u32, bool)], ii: u32) -> bool {
+    let Some(first) = probes.iter().position(|p| p.1) else { return false };
+    let low = probes[..first].iter().map(|p| p.0).max().unwrap_or(0);
+    let tried = |n: u32| probes.iter().any(|p| p.0 == n);
+    if first > 0 {
+        assert!((low..=ii).all(tried), "{probes:?}");
+    }
+    first > 0 && ii > low + 3
+}
+
+/// The arms' least II is looked for in the whole bracket, in `generate` too: halving alone would leave gaps.
+#[test]
+fn every_ii_of_the_bracket_is_tried() {
+    let mut wide = 0;
+    for seed in 0..400 {
+        let options = Options { unlimited: true, rescue: false, ..Options::default() };
+        let Ok(found) = generate(&random::program(16, seed), &options) else { continue };
+        let a = found.analysis;
+        wide += u32::from(bracket_was_tried(&a.probes, a.ii));
+    }
+    assert!(wide > 0, "some bracket has more than its ends");
+}
+
+/// The same where buffers have to fit.
+#[test]
+fn every_ii_of_the_bracket_is_tried_for_buffers() {
+    let mut wide = 0;
+    for seed in 0..150 {
+        let mut program = random::program(10, seed);
+        let Ok(free) = generate(&program, &Options::default()) else { continue };
+        for (&storage, &used) in &free.layout.used {
+            program.budgets.push((storage, used * 7 / 10));
+        }
+        let Ok(tight) = generate(&program, &Options::default()) else { continue };
+        let a = tight.analysis;
+        if a.generator == Generator::Arms && a.crowded.is_some() && a.quantum == 1 {
+            wide += u32::from(bracket_was_tried(&a.probes, a.ii));
+        }
+    }
+    assert!(wide > 0, "some bracket has more than its ends");
+}
+
+/// Where no generator overlaps anything in the stages there may be, the schedule is serial and says so.
+#[test]
+fn the_flag_is_set_where_generators_failed() {
+    let weak = Options {
+        strategy: Strategy::Unspecialize,
+        unspecialized_stages: 1,
+        unlimited: true,
+        rescue: false,
+        candidates: 1,
+        permute_budget: 1,
+        retry_budget: 0,
+        ..Options::default()
+    };
+    let mut failed = 0;
+    for seed in 0..2000 {
+        let Ok(found) = generate(&random::program(9, seed), &weak) else { continue };
+        let a = found.analysis;
+        assert_eq!(a.trivial, a.generator == Generator::Serial, "seed {seed}");
+        if a.trivial {
+            failed += 1;
+            assert_eq!(a.serial_because, Some("no generator found a schedule that overlaps"));
+            assert!(a.stages == 1 && !a.probes.is_empty() && a.probes.iter().all(|p| !p.1), "seed {seed}");
+        }
+    }
+    assert!(failed > 0);
+}
+
+/// Choosing among candidates and seating one by one: whichever makes values wait less.
+#[test]
+fn of_two_schedules_the_one_with_fewer_bytes() {
+    let mut apart = 0;
+    for seed in 0..300 {
+        let program = random::program(14, seed);
+        let with = |candidates| {
+            let options = Options { candidates, unlimited: true, rescue: false, ..Options::default() };
+            generate(&program, &options).map(|g| (g.analysis.ii, bytes(&program, &g.analysis.schedule())))
+        };
+        let (Ok(both), Ok(alone)) = (with(4), with(1)) else { continue };
+        assert!(both <= alone, "seed {seed}: {both:?} {alone:?}");
+        apart += u32::from(both < alone);
+    }
+    assert!(apart > 0, "a choice is worth something");
 }

@@ -3,7 +3,7 @@
 use sassafras_modulo::{Evidence, Schedule, bounds};
 use sassafras_tile::explain::explain;
 use sassafras_tile::generate::cost::{Cost, Feasibility, of_schedule};
-use sassafras_tile::generate::problem::{self, build};
+use sassafras_tile::generate::problem::build;
 use sassafras_tile::{Options, generate};
 use sassafras_tileir::program::{Program, parse};
 use std::collections::BTreeMap;
@@ -16,9 +16,7 @@ fn example() -> Program {
 fn cost(times: [i64; 4], ii: u32, feasibility: Feasibility) -> Cost {
     let program = example();
     let built = build(&program, &[], &BTreeMap::new(), 1);
-    let op = |name| problem::op(program.op(name).expect("an operation"));
-    let path = (op("tiled_tma_load"), op("smem_read"));
-    of_schedule(&built.problem, &Schedule { ii, times: times.to_vec() }, feasibility, Some(path))
+    of_schedule(&built.problem, &Schedule { ii, times: times.to_vec() }, feasibility)
 }
 
 #[test]

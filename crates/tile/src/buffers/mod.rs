@@ -10,8 +10,8 @@
 //!    disjoint in the same iteration: each then waits for the one before it. A result that may take the place of an
 //!    operand is disjoint from it if nobody else reads the operand when the operation starts.
 //!
-//! Offsets are given out from the largest buffer to the smallest. Whatever does not fit its budget is reported with what
-//! would: the caller limits depths and schedules again.
+//! Offsets are given out from the largest buffer to the smallest. Whatever does not fit its budget is reported with the
+//! buffers that have slots to give up: the caller limits depths ([`limits`](crate::generate::limits)) and schedules again.
 //!
 //! Source: `tile-buffers`; budgets are a table of `machine`.
 
@@ -63,6 +63,17 @@ pub struct Layout {
     pub used: BTreeMap<Storage, u64>,
 }
 
+/// A value with several slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ring {
+    /// The value, an origin.
+    pub value: Value,
+    /// Bytes of a slot.
+    pub bytes: u64,
+    /// Slots.
+    pub depth: u32,
+}
+
 /// What does not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Over {
@@ -72,8 +83,8 @@ pub struct Over {
     pub need: u64,
     /// Bytes there are.
     pub have: u64,
-    /// Slots of values with which they would fit; nothing where one slot each is too much.
-    pub caps: Option<BTreeMap<Value, u32>>,
+    /// Buffers there that have slots to give up.
+    pub rings: Vec<Ring>,
 }
 
 /// The budget of a storage for a loop.
@@ -181,23 +192,25 @@ pub fn assign(
     for (&storage, &need) in &used {
         let have = budget_of(program, options, storage);
         if need > have {
-            return Err(Over {
-                storage,
-                need,
-                have,
-                caps: tighten(program, pipes, &plots, storage, need - have),
-            });
+            // Only rings of one slot are shared. Limits are those of origins: parts of one give up slots together.
+            let mut rings: BTreeMap<Value, Ring> = BTreeMap::new();
+            for p in plots.iter().filter(|p| p.storage == storage && p.bytes > 0 && p.depth > 1) {
+                let value = program.origin(p.members[0].1);
+                let ring = rings.entry(value).or_insert(Ring { value, bytes: 0, depth: p.depth });
+                (ring.bytes, ring.depth) = (ring.bytes + p.bytes, ring.depth.max(p.depth));
+            }
+            return Err(Over { storage, need, have, rings: rings.into_values().collect() });
         }
     }
     Ok(Layout { pipes: pipes.to_vec(), depths, plots, barriers, used })
 }
 
 /// Gives agents as many warps as their registers take, in whole groups of [`WARPGROUP`] where that is more than they have.
-pub fn fit_warps(program: &Program, pipes: &[Skeleton], layout: &Layout, plans: &mut [Plan]) {
+pub fn fit_warps(program: &Program, layout: &Layout, plans: &mut [Plan]) {
     let limit = table(program).warp_register;
     for plan in plans {
         let mine = |pipe: usize| {
-            let p = &pipes[pipe];
+            let p = &layout.pipes[pipe];
             // What is from before the loop is in every agent that reads it.
             let readers = p.readers.iter().map(|r| r.op).filter(|_| p.producers.is_empty());
             p.producers.iter().copied().chain(readers).any(|op| plan.ops.binary_search(&op).is_ok())
@@ -292,30 +305,4 @@ fn place(program: &Program, plots: &mut [Plot], barriers: u64) -> BTreeMap<Stora
         *end = p.offset.saturating_add(p.bytes.saturating_mul(p.depth.into()));
     }
     used
-}
-
-/// Fewer slots for the values that take most, until what is too much is gone.
-fn tighten(
-    program: &Program,
-    pipes: &[Skeleton],
-    plots: &[Plot],
-    storage: Storage,
-    over: u64,
-) -> Option<BTreeMap<Value, u32>> {
-    let mut depth: Vec<u32> = plots.iter().map(|p| p.depth).collect();
-    let least = |p: &Plot| {
-        let carried = p.members.iter().flat_map(|m| &pipes[m.0].readers).filter_map(|r| r.distance(program));
-        let after = p.members.iter().filter_map(|m| program.wanted_after(m.1)).max().map_or(0, |d| d + 1);
-        carried.max().unwrap_or(0).max(after).max(1)
-    };
-    let mut freed = 0;
-    while freed < over {
-        let most = (0..plots.len())
-            .filter(|&i| plots[i].storage == storage && plots[i].bytes > 0 && depth[i] > least(&plots[i]))
-            .max_by_key(|&i| (plots[i].bytes * u64::from(depth[i]), std::cmp::Reverse(i)))?;
-        depth[most] -= 1;
-        freed += plots[most].bytes;
-    }
-    let changed = plots.iter().zip(&depth).filter(|(p, d)| **d < p.depth);
-    Some(changed.flat_map(|(p, &d)| p.members.iter().map(move |m| (m.1, d))).collect())
 }

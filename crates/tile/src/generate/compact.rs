@@ -108,6 +108,34 @@ pub fn squeeze(program: &Program, problem: &Problem, schedule: &mut Schedule) {
     }
 }
 
+/// Bytes of all slots that values need, each from its first write to its last read, sharing left aside: to compare schedules of
+/// one problem.
+pub fn bytes(program: &Program, schedule: &Schedule) -> u128 {
+    let ii = i64::from(schedule.ii.max(1));
+    // First and last cycle of each value's storage.
+    let mut lives: Vec<Option<(i64, i64)>> = vec![None; program.values.len()];
+    for (op, data) in program.ops.iter() {
+        let time = schedule.times[op.index()];
+        for &v in &data.results {
+            let life = lives[program.origin(v).index()].get_or_insert((time, time));
+            *life = (life.0.min(time), life.1.max(time));
+        }
+    }
+    for (op, data) in program.ops.iter() {
+        for o in &data.operands {
+            if let Some(life) = &mut lives[program.origin(o.value).index()] {
+                life.1 = life.1.max(schedule.times[op.index()] + ii * i64::from(o.distance));
+            }
+        }
+    }
+    let slots = |(from, to): (i64, i64)| ((to - from) / ii + 1).unsigned_abs();
+    let each = program
+        .values
+        .iter()
+        .map(|(v, data)| lives[v.index()].map_or(0, |life| u128::from(data.bytes) * u128::from(slots(life))));
+    each.sum()
+}
+
 /// Moves everything by whole turns so that the first operation is in the first one.
 pub fn to_start(schedule: &mut Schedule) {
     let ii = i64::from(schedule.ii.max(1));

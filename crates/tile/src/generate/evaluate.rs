@@ -13,17 +13,23 @@ use sassafras_machine::tile::pool;
 use sassafras_modulo::{Confirm, Gallop, Op, first_feasible};
 
 /// Positions of the two caps in the pool vector.
-const IN_ITERATION: u32 = 1;
-const CARRIED: u32 = 6;
+pub(super) const IN_ITERATION: u32 = 1;
+pub(super) const CARRIED: u32 = 6;
 
-/// Units of banks in the row of `time` with `op` there: in iteration, carried.
-pub fn bank_units(state: &State<'_>, op: Op, time: i64) -> (u32, u32) {
+/// Units of banks that are held in the row of `time`: in iteration, carried.
+pub fn held_units(state: &State<'_>, time: i64) -> (u32, u32) {
     let row = time.rem_euclid(i64::from(state.ii())) as u32;
     let (mut inside, mut carried) = (0, 0);
     for &bank in &state.banks {
         inside += state.table.in_iteration(bank, row);
         carried += state.table.carried(bank, row);
     }
+    (inside, carried)
+}
+
+/// The same with `op`, which is not placed, at `time`.
+pub fn bank_units(state: &State<'_>, op: Op, time: i64) -> (u32, u32) {
+    let (inside, carried) = held_units(state, time);
     let own = state.problem.uses(op).iter().filter(|u| u.start == 0 && is_bank(state.problem, u.resource));
     (inside + own.map(|u| u.units).sum::<u32>(), carried)
 }

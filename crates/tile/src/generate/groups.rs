@@ -3,9 +3,6 @@
 //! `gid` names a group, `leader_gid` the group it follows: the union hangs the first under the second. An operation without
 //! a `gid` is a group of its own; one with a `gid` but without a leader leads itself. (The document's parser takes an absent
 //! leader for group 0, which it calls a trap; texts here say so if they mean it.)
-//!
-//! `max_depth` of 1 or less keeps an operation out of the arms that overlap iterations more (it is *dead* for them), and
-//! operations whose leader has not been placed are *pending*.
 
 use crate::union::Union;
 use cranelift_entity::EntityRef;

@@ -6,7 +6,7 @@
 //! 2. orders, with at least the latency of the first operation;
 //! 3. storage that is reused: other readers of an accumulator before it is overwritten; and where a value may have no more
 //!    than so many slots, its readers before the writer that needs the first slot again;
-//! 4. positions that the source prescribes (`nv_tile.aws.order`).
+//! 4. positions that the source prescribes within a stage (`nv_tile.aws.order`, with `nv_tile.aws.stage`).
 //!
 //! Every latency is at least 1, so that whatever depends on something starts strictly later and ties never matter.
 //!
@@ -136,16 +136,19 @@ pub fn build(program: &Program, plans: &[Plan], caps: &BTreeMap<Value, u32>, qua
             }
         }
     }
-    // Prescribed positions within a stage.
-    let mut placed: Vec<(u32, u32, program::Op)> = program
-        .ops
-        .iter()
-        .filter_map(|(op, o)| Some((o.attributes.stage.unwrap_or(0), o.attributes.order?, op)))
-        .collect();
-    placed.sort_unstable();
-    for pair in placed.windows(2) {
-        if pair[0].0 == pair[1].0 && pair[0].1 < pair[1].1 {
-            problem.add_edge(op(pair[0].2), op(pair[1].2), 0, 0);
+    // Prescribed positions within a stage: everything of one position before everything of the next. Those of the same
+    // position are in no order. A cycle apart, since ties would go by program order.
+    let mut placed: BTreeMap<u32, BTreeMap<u32, Vec<program::Op>>> = BTreeMap::new();
+    for (op, o) in program.ops.iter() {
+        if let (Some(stage), Some(order)) = (o.attributes.stage, o.attributes.order) {
+            placed.entry(stage).or_default().entry(order).or_default().push(op);
+        }
+    }
+    for positions in placed.values() {
+        for (before, after) in positions.values().zip(positions.values().skip(1)) {
+            for (&from, &to) in before.iter().flat_map(|from| after.iter().map(move |to| (from, to))) {
+                problem.add_edge(op(from), op(to), 1, 0);
+            }
         }
     }
     Built { problem, quantum }

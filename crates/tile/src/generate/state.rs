@@ -3,10 +3,12 @@
 //! # Gates
 //!
 //! Before an operation is seated, in this order:
-//! 1. *pending*: its group's leader has not been placed and is not being placed: held over;
-//! 2. *depth*: a `max_depth` of 1 or less marks it dead in the snapshot: only arms that ignore the snapshot seat it;
+//! 1. *pending*: something that it needs of the same iteration is neither seated nor a candidate: held over;
+//! 2. *depth*: a `max_depth` of 1 or less marks it dead in the snapshot: of the arms that look, one moves nothing for it and the
+//!    other skips it;
 //! 3. *table*: a conflict moves it on, cycle by cycle (the table jumps over rows that cannot do);
-//! 4. *leader*: members of a group share a stage with its leader, or the group is tried in another order.
+//! 4. *leader*: members of a group share a stage, whichever is seated first; where that leaves none for the others, the
+//!    first arm takes them in another order.
 //!
 //! Source: `tile-gates`. The document's second gate reads "at most 1 is viable" in one place and "unreachable" in its
 //! failure path; what is kept is the effect: such operations never overlap further than one slot.
@@ -74,6 +76,8 @@ pub struct State<'a> {
     depth: Vec<i64>,
     height: Vec<i64>,
     into: Vec<i64>,
+    /// What each operation needs of the same iteration.
+    needs: Vec<Vec<Op>>,
 }
 
 impl<'a> State<'a> {
@@ -99,9 +103,13 @@ impl<'a> State<'a> {
                 }
             }
         }
+        let mut needs = vec![Vec::new(); n];
+        for e in problem.edges().iter().filter(|e| e.distance == 0 && e.from != e.to) {
+            needs[e.to.index()].push(e.from);
+        }
         let banks = problem.resources().filter(|&r| is_bank(problem, r)).collect();
         let times = vec![None; n];
-        State { program, problem, groups, distances, table, banks, stages, times, depth, height, into }
+        State { program, problem, groups, distances, table, banks, stages, times, depth, height, into, needs }
     }
 
     /// Rows.
@@ -139,10 +147,14 @@ impl<'a> State<'a> {
         sassafras_tileir::program::Op::new(op.index())
     }
 
-    /// Whether the gate of pending operations lets it through: nothing of its group waits for a leader outside `ops`.
-    pub fn pending(&self, op: Op, ops: &[Op]) -> bool {
-        let leader = Op::new(self.groups.leaders[self.groups.of[op.index()]].index());
-        leader != op && self.time(leader).is_none() && !ops.contains(&leader)
+    /// Whether the gate of pending operations holds it back: something that it needs is neither seated nor in `set`.
+    pub fn pending(&self, op: Op, set: &[Op]) -> bool {
+        self.needs[op.index()].iter().any(|&o| self.time(o).is_none() && !set.contains(&o))
+    }
+
+    /// Whether it leads its group.
+    pub fn leads(&self, op: Op) -> bool {
+        self.groups.leaders[self.groups.of[op.index()]] == self.source(op)
     }
 
     /// Whether the gate of depth holds it back.
@@ -154,28 +166,39 @@ impl<'a> State<'a> {
     pub fn window(&self, op: Op) -> RangeInclusive<i64> {
         let ii = i64::from(self.ii());
         let (mut early, mut late) = (self.depth[op.index()], i64::MAX);
-        for other in self.problem.ops() {
-            let Some(time) = self.time(other) else { continue };
+        if let Some(s) = self.program.ops[self.source(op)].attributes.stage.map(i64::from) {
+            early = early.max(s * ii);
+            late = late.min((s + 1) * ii - 1);
+        }
+        if let Some(stages) = self.stages {
+            late = late.min(i64::from(stages) * ii - 1);
+        }
+        let placed = self.problem.ops().filter_map(|other| Some((other, self.time(other)?)));
+        self.narrow(op, early..=late, placed)
+    }
+
+    /// What operations at certain times leave of a window.
+    pub fn narrow(
+        &self,
+        op: Op,
+        window: RangeInclusive<i64>,
+        others: impl Iterator<Item = (Op, i64)>,
+    ) -> RangeInclusive<i64> {
+        let ii = i64::from(self.ii());
+        let (mut early, mut late) = window.into_inner();
+        let group = self.groups.of[op.index()];
+        for (other, time) in others {
             if let Some(d) = self.distances.get(other, op) {
                 early = early.max(time + i64::from(d));
             }
             if let Some(d) = self.distances.get(op, other) {
                 late = late.min(time - i64::from(d));
             }
-        }
-        let mut stage = |s: i64| {
-            early = early.max(s * ii);
-            late = late.min((s + 1) * ii - 1);
-        };
-        if let Some(s) = self.program.ops[self.source(op)].attributes.stage {
-            stage(s.into());
-        }
-        let group = &self.groups.members[self.groups.of[op.index()]];
-        if let Some(t) = group.iter().find_map(|&o| self.time(Op::new(o.index()))) {
-            stage(t.div_euclid(ii));
-        }
-        if let Some(stages) = self.stages {
-            late = late.min(i64::from(stages) * ii - 1);
+            if self.groups.of[other.index()] == group {
+                let stage = time.div_euclid(ii);
+                early = early.max(stage * ii);
+                late = late.min((stage + 1) * ii - 1);
+            }
         }
         early..=late
     }
@@ -187,17 +210,28 @@ impl<'a> State<'a> {
 
     /// Places an operation; false if it does not fit there.
     pub fn place(&mut self, op: Op, time: i64) -> bool {
-        if !self.window(op).contains(&time) || self.table.place(op, time).is_err() {
-            return false;
+        self.window(op).contains(&time) && self.put(op, time)
+    }
+
+    /// Places an operation within its window; false if the table does not take it.
+    pub fn put(&mut self, op: Op, time: i64) -> bool {
+        let fits = self.table.place(op, time).is_ok();
+        if fits {
+            self.times[op.index()] = Some(time);
         }
-        self.times[op.index()] = Some(time);
-        true
+        fits
     }
 
     /// Takes an operation out.
     pub fn remove(&mut self, op: Op) {
         self.table.unplace(op);
         self.times[op.index()] = None;
+    }
+
+    /// Takes everything out.
+    pub fn clear(&mut self) {
+        let ops: Vec<Op> = self.problem.ops().filter(|&op| self.time(op).is_some()).collect();
+        self.remove_all(&ops);
     }
 
     /// Takes operations out.

@@ -313,8 +313,11 @@ pub struct Turn {
 pub struct Sources<'a> {
     program: &'a Program,
     /// For every reader its pipe and, where its value has storage, the buffer, its members, and the turn of fill 0.
-    of: HashMap<Reader, (Pipe, Option<(Buffer, u32, i64)>)>,
+    of: HashMap<Reader, (Pipe, Option<Ring>)>,
 }
+
+/// A value's place: the buffer, how many values it holds, the turn of fill 0.
+type Ring = (Buffer, u32, i64);
 
 impl<'a> Sources<'a> {
     /// From pipes and buffers. Linear in both.
@@ -486,7 +489,8 @@ pub struct Scheduled {
     pub stages: u32,
     /// How operations were given to agents.
     pub strategy: Strategy,
-    /// Set where no generator found a schedule and iterations run one after the other for that reason.
+    /// Set where iterations run one after the other because no generator found a schedule in which they overlap, or none whose
+    /// buffers fit.
     pub trivial: bool,
     /// Below so many trips the short steps are performed.
     pub short_below: u64,

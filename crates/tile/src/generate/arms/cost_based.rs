@@ -1,22 +1,21 @@
 //! Fourth arm: every cycle for every operation, by cost.
 //!
-//! Goal: of all operations of the group that are ready and all cycles of one turn that fit, seat the pair that costs
-//! least, until the group is seated. Costs are full vectors: the two evaluators with their threshold searches, then
-//! inversions. Pairs of equal cost: the earlier cycle, then the earlier operation.
+//! Goal: of all candidates and all cycles of one turn that fit, seat the pair that costs least, until all are seated. Costs
+//! are full vectors: the two evaluators with their threshold searches, then inversions. Pairs of equal cost: the earlier
+//! cycle, then the earlier operation. Candidates that are dead in the snapshot are skipped, so that the set is refused; one
+//! for which no cycle is feasible is marked dead.
 //!
-//! Cost: group² × II evaluations, each a look at what is placed. Source: `tile-scheduler`, `tile-gates` ("Cost-Based Arm").
+//! Cost: candidates² × II evaluations, each a look at what is placed. Source: `tile-scheduler`, `tile-gates` ("Cost-Based
+//! Arm").
 
 use crate::generate::cost::Cost;
 use crate::generate::evaluate;
 use crate::generate::state::{Marks, State};
 use sassafras_modulo::Op;
 
-/// Seats the group, or changes nothing but marks.
-pub fn run(state: &mut State<'_>, group: &[Op], marks: &mut Marks) -> bool {
-    if group.iter().any(|&op| state.pending(op, group)) {
-        return false;
-    }
-    let mut left: Vec<Op> = group.iter().copied().filter(|&op| state.time(op).is_none()).collect();
+/// Seats the candidates, or changes nothing but marks.
+pub fn run(state: &mut State<'_>, set: &[Op], marks: &mut Marks) -> bool {
+    let mut left: Vec<Op> = set.to_vec();
     let mut seated = Vec::new();
     while !left.is_empty() {
         let mut best: Option<(Cost, i64, Op)> = None;

@@ -1,4 +1,4 @@
-//! The arms that seat a group, cheapest first.
+//! The arms that seat candidates, cheapest first.
 
 pub mod cost_based;
 pub mod fuse;
@@ -7,11 +7,11 @@ pub mod retry;
 
 use serde::Serialize;
 
-/// Which arm seated a group.
+/// Which arm seated an operation, with the other candidates of its set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arm {
-    /// Orders of the group, one after the other.
+    /// Orders of the candidates, one after the other.
     Permute,
     /// Two operations in one cycle.
     Fuse,

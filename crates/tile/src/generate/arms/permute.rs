@@ -1,106 +1,103 @@
-//! First arm: orders of a group.
+//! First arm: orders of the candidates.
 //!
-//! Goal: seat all operations of a group, each at the first cycle that windows and table allow, in the order that costs
-//! least. Orders respect dependences within the group; operations of equal priority are tried by their longest path
-//! from predecessors first. At most a budget of orders is looked at: all of a small group's.
+//! Goal: seat all of them, each at the first cycle that windows and table allow, in the order that costs least: fewest units
+//! of banks in the fullest row that one starts in, then fewest pairs that are emitted the other way round than in the
+//! program. (The second component, longest paths, is the same for every order.) Orders respect dependences among the
+//! candidates; the first is by height, then by the longest path from predecessors. At most a budget of orders is looked at:
+//! all of a small set's, and for larger ones the first, since a sample would not be better and differ by its seed.
 //!
-//! Cost: orders × operations × one look at everything placed. Source: `tile-driver`, `tile-gates` ("Permute Arm").
+//! Cost: orders × candidates × one look at everything placed; one order where all have the first cycle of their windows, as
+//! then every order seats them there. Source: `tile-driver`, `tile-gates` ("Permute Arm").
 
-use crate::generate::cost::Cost;
+use crate::generate::cost::{Cost, inversions_of};
 use crate::generate::evaluate;
-use crate::generate::state::{Marks, State};
+use crate::generate::state::State;
 use sassafras_modulo::Op;
+use std::ops::RangeInclusive;
 
-/// Seats the group, or changes nothing but marks.
-pub fn run(state: &mut State<'_>, group: &[Op], budget: u32, marks: &mut Marks) -> bool {
-    if group.iter().any(|&op| state.pending(op, group)) {
-        return false;
-    }
-    let mut sorted = group.to_vec();
-    // Priority is the height; within a bucket of equal height the longest way in.
-    sorted.sort_by_key(|&op| (-state.height(op), state.depth(op), op));
-    let mut best: Option<(Cost, Vec<(Op, i64)>)> = None;
-    let mut left = budget.max(1);
-    let mut stuck = None;
-    let mut seats = Vec::new();
-    descend(state, &mut sorted, 0, &mut left, &mut seats, &mut best, &mut stuck);
-    let Some((_, seats)) = best else {
-        if let Some(op) = stuck {
-            marks.kill(op);
-        }
-        return false;
-    };
-    for &(op, time) in &seats {
-        if !state.place(op, time) {
-            state.remove_all(&seats.iter().map(|s| s.0).collect::<Vec<_>>());
-            return false;
-        }
-    }
-    true
+/// Seats the candidates, or changes nothing.
+pub fn run(state: &mut State<'_>, set: &[Op], budget: u32) -> bool {
+    let mut order = set.to_vec();
+    // Priority is the height; within a bucket of equal height the longest way in, leaders of groups before who follows them.
+    order.sort_by_key(|&op| (-state.height(op), state.depth(op), !state.leads(op), op));
+    let windows = order.iter().map(|&op| (op, state.window(op))).collect();
+    let mut search =
+        Search { windows, left: budget.max(1), seats: Vec::new(), order: 0, best: None, done: false };
+    search.descend(state, &mut order, 0);
+    let Some((_, seats)) = search.best else { return false };
+    // They were together before.
+    seats.iter().all(|&(op, time)| state.put(op, time))
 }
 
-/// Orders from position `at` on, by exchanging; one leaf uses up one of `left`.
-fn descend(
-    state: &mut State<'_>,
-    order: &mut [Op],
-    at: usize,
-    left: &mut u32,
-    seats: &mut Vec<(Op, i64)>,
-    best: &mut Option<(Cost, Vec<(Op, i64)>)>,
-    stuck: &mut Option<Op>,
-) {
-    if at == order.len() {
-        *left = left.saturating_sub(1);
-        let cost = total(state, seats);
-        if best.as_ref().is_none_or(|b| cost < b.0) {
-            *best = Some((cost, seats.clone()));
-        }
-        return;
-    }
-    for pick in at..order.len() {
-        if *left == 0 {
-            return;
-        }
-        let op = order[pick];
-        // Only after what it needs within the group and this iteration.
-        let ready = order[at..].iter().all(|&o| {
-            o == op
-                || state.distances.get(o, op).is_none_or(|d| d <= 0)
-                || state.distances.get(op, o).is_some()
+/// Candidates with where they were seated.
+type Seats = Vec<(Op, i64)>;
+
+struct Search {
+    /// The windows that what was placed before leaves.
+    windows: Vec<(Op, RangeInclusive<i64>)>,
+    /// Orders that may still be looked at.
+    left: u32,
+    /// Those seated so far.
+    seats: Seats,
+    /// Pairs the other way round, of those seated so far with whatever came before them.
+    order: u64,
+    best: Option<(Cost, Seats)>,
+    /// No other order can be better.
+    done: bool,
+}
+
+impl Search {
+    /// Orders from position `at` on, by exchanging; one that ends, or is no better than the best, uses up one of `left`.
+    fn descend(&mut self, state: &mut State<'_>, order: &mut [Op], at: usize) {
+        let banks = self.seats.iter().map(|&(_, time)| {
+            let (inside, carried) = evaluate::held_units(state, time);
+            inside + carried
         });
-        if !ready {
-            continue;
-        }
-        order[at..=pick].rotate_right(1);
-        match state.seat(op) {
-            Some(time) if state.place(op, time) => {
-                seats.push((op, time));
-                descend(state, order, at + 1, left, seats, best, stuck);
-                seats.pop();
-                state.remove(op);
-            }
-            _ => {
-                *left = left.saturating_sub(1);
-                stuck.get_or_insert(op);
-            }
-        }
-        order[at..=pick].rotate_left(1);
-        // A group of one has one order, and where nothing can be better no other is looked at.
-        if best.as_ref().is_some_and(|b| b.0.banks == 0 && b.0.order == 0 && b.0.pipe == 0) {
+        // Neither falls by what comes after.
+        let cost = Cost { resources: 0, pipe: 0, banks: banks.max().unwrap_or(0), order: self.order };
+        if self.best.as_ref().is_some_and(|b| b.0 <= cost) {
+            self.left -= 1;
             return;
         }
+        if at == order.len() {
+            self.left -= 1;
+            self.best = Some((cost, self.seats.clone()));
+            self.done = self.seats.iter().all(|&(op, time)| {
+                let own = self.windows.iter().find(|w| w.0 == op);
+                own.is_some_and(|w| time == *w.1.start())
+            });
+            return;
+        }
+        for pick in at..order.len() {
+            if self.left == 0 || self.done {
+                return;
+            }
+            let op = order[pick];
+            // Only after what it needs among the candidates and in this iteration.
+            let ready = order[at..].iter().all(|&o| {
+                o == op
+                    || state.distances.get(o, op).is_none_or(|d| d <= 0)
+                    || state.distances.get(op, o).is_some()
+            });
+            if !ready {
+                continue;
+            }
+            order[at..=pick].rotate_right(1);
+            let open = self.windows.iter().find(|w| w.0 == op).map(|w| w.1.clone());
+            let window = open.map(|w| state.narrow(op, w, self.seats.iter().copied()));
+            match window.and_then(|w| state.table.earliest(op, w)) {
+                Some(time) if state.put(op, time) => {
+                    let pairs = inversions_of(state.times(), op, time);
+                    self.order += pairs;
+                    self.seats.push((op, time));
+                    self.descend(state, order, at + 1);
+                    self.seats.pop();
+                    self.order -= pairs;
+                    state.remove(op);
+                }
+                _ => self.left -= 1,
+            }
+            order[at..=pick].rotate_left(1);
+        }
     }
-}
-
-/// The worst of each component over the group: components are compared, not added.
-fn total(state: &State<'_>, seats: &[(Op, i64)]) -> Cost {
-    let mut all = Cost { resources: 0, pipe: 0, banks: 0, order: 0 };
-    for &(op, time) in seats {
-        let (inside, carried) = evaluate::bank_units(state, op, time);
-        let long = u32::try_from(state.longest_into(op)).unwrap_or(0).saturating_sub(state.ii());
-        all.pipe = all.pipe.max(long);
-        all.banks = all.banks.max(inside + carried);
-        all.order += crate::generate::cost::inversions_of(state.times(), op, time);
-    }
-    all
 }

@@ -1,26 +1,33 @@
 //! Third arm: what is in the way goes out and comes back elsewhere.
 //!
-//! Goal: seat the operations of a group one by one; where the table refuses the first cycle of the window, the operations
-//! that hold the rows are taken out and put back at the first cycle that they find, and if one finds none, everything is as
-//! it was before. Operations that are dead in the snapshot are skipped: then the group is refused.
+//! Goal: seat the candidates one by one; where the table refuses the first cycle of the window, the operations that hold the
+//! rows are taken out and put back at the first cycle that they find, and if one finds none, everything is as it was before.
+//! For a candidate that is dead in the snapshot nothing is moved; it is looked at once more, and if there is a cycle for it
+//! now it is seated and live again. If one is not seated, all are refused; who that was is not marked, since it may have been
+//! the order, which the fourth arm chooses otherwise.
 //!
-//! Cost: group × cycles × blockers, with a budget of cycles per operation. Source: `tile-driver` (two-phase retry: the
-//! predecessor lists are sorted, tables are torn down and written again).
+//! Cost: candidates × cycles × blockers, with a budget of cycles per operation. Source: `tile-driver` (two-phase retry: the
+//! predecessor lists are sorted, tables are torn down and written again), `tile-gates` ("Retry Arm": dead ones are revived).
 
 use crate::generate::state::{Marks, State};
 use sassafras_modulo::Op;
 
-/// Seats the group, or changes nothing but marks.
-pub fn run(state: &mut State<'_>, group: &[Op], budget: u32, marks: &mut Marks) -> bool {
-    if group.iter().any(|&op| state.pending(op, group) || marks.dead(op)) {
-        return false;
-    }
+/// Seats the candidates, or changes nothing but marks.
+pub fn run(state: &mut State<'_>, set: &[Op], budget: u32, marks: &mut Marks) -> bool {
     let before = state.times().to_vec();
-    let mut sorted = group.to_vec();
+    let mut sorted = set.to_vec();
     sorted.sort_by_key(|&op| (state.depth(op), op));
     for &op in &sorted {
-        if state.time(op).is_none() && !force(state, op, budget) {
-            marks.kill(op);
+        let seated = if marks.dead(op) {
+            let seated = state.seat(op).is_some_and(|time| state.place(op, time));
+            if seated {
+                marks.revive(op);
+            }
+            seated
+        } else {
+            force(state, op, budget)
+        };
+        if !seated {
             reset(state, &before);
             return false;
         }
