@@ -90,7 +90,7 @@ impl Strategy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Flavour {
-    /// Nothing but the order, or values that are no tiles.
+    /// Nothing that takes turns in slots: an order, tokens, or values from before the loop, which stay where they are.
     Scalar,
     /// Tiles, in the slots of a buffer.
     Tile,
