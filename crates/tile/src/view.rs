@@ -236,7 +236,7 @@ pub struct StorageView {
     pub storage: Storage,
     /// Bytes used.
     pub used: u64,
-    /// Bytes there, if there is an end to them.
+    /// Bytes there; nothing where there is no limit.
     pub budget: Option<u64>,
 }
 

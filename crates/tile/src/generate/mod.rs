@@ -150,6 +150,7 @@ pub struct Generated {
 /// where stages or groups are prescribed, which that could not keep.
 pub fn generate(program: &Program, options: &Options) -> Result<Generated, GenerateError> {
     program.check()?;
+    // What cannot be is refused before anything is solved.
     let tile_loop = contract::check(program, options.clusters)?;
     let mut generated = Generated { tile_loop, ..fitted(program, options)? };
     let analysis = &mut generated.analysis;
