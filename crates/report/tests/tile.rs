@@ -103,5 +103,5 @@ fn data_has_steps_slack_and_budgets() {
     // Without limits there is no number that stands for none.
     let free = made(&Options { unlimited: true, ..Options::default() });
     assert!(free.view.storages.iter().all(|s| s.budget.is_none()));
-    assert!(tile::text(&[free]).contains("bytes, as many as one likes"));
+    assert!(tile::text(&[free]).contains("bytes, without a limit"));
 }

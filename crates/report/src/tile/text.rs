@@ -22,7 +22,7 @@ pub fn text(loops: &[Loop]) -> String {
 pub(super) fn bytes(s: &StorageView) -> String {
     match s.budget {
         Some(budget) => format!("{} of {budget} bytes", s.used),
-        None => format!("{} bytes, as many as one likes", s.used),
+        None => format!("{} bytes, without a limit", s.used),
     }
 }
 

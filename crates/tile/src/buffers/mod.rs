@@ -66,7 +66,7 @@ pub struct Layout {
 /// A value with several slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ring {
-    /// The value.
+    /// The value, an origin.
     pub value: Value,
     /// Bytes of a slot.
     pub bytes: u64,
@@ -192,21 +192,25 @@ pub fn assign(
     for (&storage, &need) in &used {
         let have = budget_of(program, options, storage);
         if need > have {
-            let rings = plots.iter().filter(|p| p.storage == storage && p.bytes > 0 && p.depth > 1);
-            // Only rings of one slot are shared.
-            let rings = rings.map(|p| Ring { value: p.members[0].1, bytes: p.bytes, depth: p.depth });
-            return Err(Over { storage, need, have, rings: rings.collect() });
+            // Only rings of one slot are shared. Limits are those of origins: parts of one give up slots together.
+            let mut rings: BTreeMap<Value, Ring> = BTreeMap::new();
+            for p in plots.iter().filter(|p| p.storage == storage && p.bytes > 0 && p.depth > 1) {
+                let value = program.origin(p.members[0].1);
+                let ring = rings.entry(value).or_insert(Ring { value, bytes: 0, depth: p.depth });
+                (ring.bytes, ring.depth) = (ring.bytes + p.bytes, ring.depth.max(p.depth));
+            }
+            return Err(Over { storage, need, have, rings: rings.into_values().collect() });
         }
     }
     Ok(Layout { pipes: pipes.to_vec(), depths, plots, barriers, used })
 }
 
 /// Gives agents as many warps as their registers take, in whole groups of [`WARPGROUP`] where that is more than they have.
-pub fn fit_warps(program: &Program, pipes: &[Skeleton], layout: &Layout, plans: &mut [Plan]) {
+pub fn fit_warps(program: &Program, layout: &Layout, plans: &mut [Plan]) {
     let limit = table(program).warp_register;
     for plan in plans {
         let mine = |pipe: usize| {
-            let p = &pipes[pipe];
+            let p = &layout.pipes[pipe];
             // What is from before the loop is in every agent that reads it.
             let readers = p.readers.iter().map(|r| r.op).filter(|_| p.producers.is_empty());
             p.producers.iter().copied().chain(readers).any(|op| plan.ops.binary_search(&op).is_ok())

@@ -153,7 +153,6 @@ pub fn generate(program: &Program, options: &Options) -> Result<Generated, Gener
     // What cannot be is refused before anything is solved.
     let tile_loop = contract::check(program, options.clusters)?;
     let mut generated = Generated { tile_loop, ..fitted(program, options)? };
-    let pipes = solve::pipes(program, &generated.analysis);
     let analysis = &mut generated.analysis;
     // In the rows it was made of.
     let quantum = analysis.quantum;
@@ -162,7 +161,7 @@ pub fn generate(program: &Program, options: &Options) -> Result<Generated, Gener
     let times = times.iter().map(|t| t / i64::from(quantum)).collect();
     let schedule = Schedule { ii: ii / quantum, times };
     analysis.cost = cost::of_schedule(&problem, &schedule, cost::Feasibility::Slots);
-    buffers::fit_warps(program, &pipes, &generated.layout, &mut generated.plans);
+    buffers::fit_warps(program, &generated.layout, &mut generated.plans);
     Ok(generated)
 }
 

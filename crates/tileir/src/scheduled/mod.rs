@@ -90,7 +90,7 @@ impl Strategy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Flavour {
-    /// Nothing but the order, or values that are no tiles.
+    /// Nothing that takes turns in slots: an order, tokens, or values from before the loop, which stay where they are.
     Scalar,
     /// Tiles, in the slots of a buffer.
     Tile,
@@ -313,8 +313,11 @@ pub struct Turn {
 pub struct Sources<'a> {
     program: &'a Program,
     /// For every reader its pipe and, where its value has storage, the buffer, its members, and the turn of fill 0.
-    of: HashMap<Reader, (Pipe, Option<(Buffer, u32, i64)>)>,
+    of: HashMap<Reader, (Pipe, Option<Ring>)>,
 }
+
+/// A value's place: the buffer, how many values it holds, the turn of fill 0.
+type Ring = (Buffer, u32, i64);
 
 impl<'a> Sources<'a> {
     /// From pipes and buffers. Linear in both.
