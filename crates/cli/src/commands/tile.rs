@@ -337,12 +337,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let loop_name = program.name.clone();
         let place = format!("{name}: loop `{loop_name}`");
         let divided = |parts| input.divided(&program, parts).filter(|_| arguments.parts.is_none());
-        let made = choose(&program, divided, &options)
-            .map_err(|e| e.to_string())
-            .and_then(|chosen| {
-                let scheduled = materialise(&chosen.program, &chosen.generated);
-                scheduled.map(|s| (chosen, s)).map_err(|e| e.to_string())
-            });
+        let made = choose(&program, divided, &options).map_err(|e| e.to_string()).and_then(|chosen| {
+            let scheduled = materialise(&chosen.program, &chosen.generated);
+            scheduled.map(|s| (chosen, s)).map_err(|e| e.to_string())
+        });
         let (chosen, scheduled) = match made {
             Ok(made) => made,
             Err(why) if alone => return Err(Failure::Wrong(format!("{place}: {why}")).into()),

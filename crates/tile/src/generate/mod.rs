@@ -347,6 +347,8 @@ const LIMITS_PER_II: u32 = 3;
 /// Operations up to which every II of [`roomier`]'s bracket is tried: of larger loops an attempt takes milliseconds, and there
 /// can be hundreds.
 const CONFIRMED_OPS: usize = 100;
+/// The same of operations times rows.
+const CONFIRMED_CELLS: u64 = 50_000;
 
 /// The least II of a range (in cycles) at which buffers fit, as far as arms can tell. The last end is cut to where
 /// iterations do not overlap.
@@ -360,7 +362,8 @@ fn roomier(task: &Task<'_>, first: u32, most: u32) -> Result<Option<Generated>, 
     let mut failure = None;
     // What did not fit, by II.
     let mut crowded = BTreeMap::new();
-    let small = task.program.ops.len() <= CONFIRMED_OPS;
+    let cells = task.program.ops.len() as u64 * u64::from(first / quantum);
+    let small = task.program.ops.len() <= CONFIRMED_OPS && cells <= CONFIRMED_CELLS;
     let confirm = if small { Confirm::Bracket } else { Confirm::Nothing };
     let search = first_feasible(range, Gallop::Stride(stride), confirm, |ii| {
         if failure.is_some() {
@@ -645,9 +648,18 @@ fn schedule_within(task: &Task<'_>, caps: &Caps, stages: Option<u32>) -> Result<
     Ok(analysis)
 }
 
+/// Operations up to which the iterative scheduler may work as much as the table says, and how many times as many nodes it gets.
+const SEARCHED_OPS: usize = 64;
+const SEARCHED_NODES: u32 = 10;
+
 /// What the iterative scheduler finds up to an II.
 fn by_iteration(problem: &Problem, max_ii: u32) -> Result<Option<iterative::Found>, GenerateError> {
-    let ask = iterative::Options { max_ii: Some(max_ii), ..iterative::Options::default() };
+    let mut ask = iterative::Options { max_ii: Some(max_ii), ..iterative::Options::default() };
+    // Of small loops people wait for the best there is; of large ones for any.
+    if problem.ops().len() <= SEARCHED_OPS {
+        ask.work = Some(threshold("search_work").into());
+        ask.nodes = ask.nodes.saturating_mul(SEARCHED_NODES);
+    }
     match iterative::schedule(problem, &ask) {
         Ok(found) => Ok(Some(found)),
         Err(IterativeError::Refused(violation)) => Err(GenerateError::Refused(violation)),
@@ -701,10 +713,8 @@ fn from_first(mut schedule: Schedule, count: usize) -> Schedule {
     schedule
 }
 
-/// Operations up to which smaller II are decided by exact search.
-const DECIDED_OPS: usize = 40;
-/// The work of that: nodes times operations times words of 64 rows; about 20 ms.
-const DECIDED_WORK: u64 = 3_000_000;
+/// Operations up to which smaller II are decided by exact search. Its work is nodes times operations times words of 64 rows.
+const DECIDED_OPS: usize = 64;
 
 /// What exact search says of II below the one at hand.
 struct Decided {
@@ -721,10 +731,12 @@ fn decide_below(problem: &Problem, least: u32, ii: u32) -> Result<Decided, Gener
         return Ok(decided);
     }
     let unit = count.max(1) as u64 * u64::from(ii.div_ceil(64));
-    // As much for each II, so that a hard one does not keep others from being looked at.
-    let nodes = DECIDED_WORK / unit / u64::from(ii - least);
+    // Half for the least, which is what everybody wants to know; as much for each of the others, so that a hard one does not
+    // keep them from being looked at.
+    let nodes = u64::from(threshold("decide_work")) / unit;
     let mut all = true;
     for at in least..ii {
+        let nodes = if at == least { nodes / 2 } else { nodes / 2 / u64::from(ii - least) };
         match branch::solve(problem, at, &branch::Limits { nodes, deadline: None }) {
             Ok(branch::Outcome::Feasible(schedule)) => {
                 verify(problem, &schedule).map_err(GenerateError::Refused)?;
