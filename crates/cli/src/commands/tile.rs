@@ -297,6 +297,12 @@ fn words(proof: &Proof) -> Vec<String> {
     if let (true, Some(held)) = (proof.exact, proof.held.iter().max()) {
         words.push(format!("no timing whatsoever makes up to {held} trips go wrong: each operation was held back as long as possible"));
     }
+    words.push(match proof.rate {
+        Some(ii) => format!(
+            "iterations follow each other every {ii} cycles: units, agents, dependences and slots have room at the times of the schedule"
+        ),
+        None => "of the II nothing is proven: the text does not say when operations start".to_owned(),
+    });
     words
 }
 

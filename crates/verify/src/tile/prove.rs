@@ -42,6 +42,8 @@ pub struct Proof {
     /// Whether runs with one operation held find everything: then no timing whatsoever makes the loop of [`held`](Proof::held)
     /// trips go wrong.
     pub exact: bool,
+    /// The interval between iterations, if the schedule says when operations start: that was checked, too.
+    pub rate: Option<u32>,
     /// The kinds of delays.
     pub delays: Vec<&'static str>,
     /// What was asked for.
@@ -78,6 +80,7 @@ pub fn prove(
         trips: Vec::new(),
         held: Vec::new(),
         exact: replayer.monotone(),
+        rate: (!scheduled.places.is_empty()).then_some(scheduled.ii),
         delays: Delay::RANDOM.iter().map(|d| d.word()).collect(),
         effort: *effort,
         replays: 0,
