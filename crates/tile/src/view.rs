@@ -5,6 +5,7 @@ use crate::buffers;
 use crate::explain::{self, Explanation};
 use crate::generate::Generated;
 use crate::generate::cost::Cost;
+use crate::generate::problem::busy;
 use crate::options::Options;
 use cranelift_entity::EntityRef;
 use sassafras_tileir::program::{Op, Program, Storage};
@@ -91,6 +92,8 @@ pub struct OpView {
     pub arm: Option<&'static str>,
     /// What it holds.
     pub holds: Vec<HoldView>,
+    /// Cycles for which it keeps the warps of its agent.
+    pub busy: u32,
 }
 
 /// A hold of a resource.
@@ -240,6 +243,19 @@ pub struct StorageView {
     pub budget: Option<u64>,
 }
 
+impl OpView {
+    /// What it holds, the warps of its agent among that.
+    pub fn everything(&self) -> Vec<HoldView> {
+        let warps = HoldView { resource: warps_of(&self.agent), start: 0, cycles: self.busy, units: 1 };
+        self.holds.iter().cloned().chain((self.busy > 0).then_some(warps)).collect()
+    }
+}
+
+/// What the warps of an agent are called as a resource.
+fn warps_of(agent: &str) -> String {
+    format!("warps of {agent}")
+}
+
 /// Everything about a scheduled loop.
 pub fn view(program: &Program, generated: &Generated, scheduled: &Scheduled, options: &Options) -> View {
     let analysis = &generated.analysis;
@@ -263,6 +279,7 @@ pub fn view(program: &Program, generated: &Generated, scheduled: &Scheduled, opt
             row: place.row,
             order: place.order,
             latency: data.latency,
+            busy: busy(program, op),
             arm: analysis.arms.get(op.index()).map(|a| a.word()),
             holds: data
                 .holds
@@ -275,6 +292,11 @@ pub fn view(program: &Program, generated: &Generated, scheduled: &Scheduled, opt
                 })
                 .collect(),
         }
+    });
+    let warps = generated.plans.iter().filter_map(|plan| {
+        let held: u64 = plan.ops.iter().map(|&op| u64::from(busy(program, op))).sum();
+        let share = held as f64 / f64::from(analysis.ii.max(1));
+        (held > 0).then(|| ResourceView { name: warps_of(&plan.name), capacity: 1, held, share })
     });
     let resources = program.resources.iter().map(|(r, data)| {
         let holds = program.ops.values().flat_map(|o| &o.holds).filter(|h| h.resource == r);
@@ -362,7 +384,7 @@ pub fn view(program: &Program, generated: &Generated, scheduled: &Scheduled, opt
         probes: analysis.probes.clone(),
         constraint_iterations: analysis.constraint_iterations,
         ops: ops.collect(),
-        resources: resources.collect(),
+        resources: resources.chain(warps).collect(),
         agents: agents.collect(),
         pipes: pipes.collect(),
         mutexes: mutexes.collect(),

@@ -23,7 +23,7 @@ pub fn draw(v: &View) -> String {
         svg.text("slot", 4.0, y + 14.0, &r.name);
         svg.block("lane", LEFT, y, WIDTH, LINE - 4.0);
         for o in &v.ops {
-            for h in o.holds.iter().filter(|h| h.resource == r.name) {
+            for h in o.everything().iter().filter(|h| h.resource == r.name) {
                 let start = (u64::from(o.row) + u64::from(h.start)) % u64::from(v.ii.max(1));
                 let end = start + u64::from(h.cycles);
                 let class = format!("s{}", o.stage % COLOURS);

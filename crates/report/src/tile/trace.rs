@@ -55,10 +55,10 @@ fn one(pid: usize, l: &Loop, events: &mut Vec<Value>) {
         }
     }
     for r in &v.resources {
-        let holds: Vec<(&OpView, &HoldView)> = v
+        let holds: Vec<(&OpView, HoldView)> = v
             .ops
             .iter()
-            .flat_map(|o| o.holds.iter().map(move |h| (o, h)))
+            .flat_map(|o| o.everything().into_iter().map(move |h| (o, h)))
             .filter(|(_, h)| h.resource == r.name && h.cycles > 0)
             .collect();
         if holds.is_empty() {
