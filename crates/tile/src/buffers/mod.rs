@@ -205,7 +205,7 @@ pub fn assign(
     Ok(Layout { pipes: pipes.to_vec(), depths, plots, barriers, used })
 }
 
-/// Gives agents as many warps as their registers take, in whole groups of [`WARPGROUP`] where that is more than they have.
+/// Gives agents as many warps as their registers take, in whole groups of four where that is more than they have.
 pub fn fit_warps(program: &Program, layout: &Layout, plans: &mut [Plan]) {
     let limit = table(program).warp_register;
     for plan in plans {
