@@ -97,7 +97,7 @@ pub fn pipes(program: &Program, analysis: &Analysis) -> Vec<Skeleton> {
         let reached = match live.first() {
             Some(op) => Some(sets.find(op.index())),
             // Nothing defines it, but it lies in what is handed over as one.
-            None => covers.iter().find(|c| c.0.1 == origin && within(program, value, *c.1)).map(|c| c.0.0),
+            None => covers.iter().find(|c| c.0.1 == origin && program.is_within(value, *c.1)).map(|c| c.0.0),
         };
         let at = match reached {
             Some(set) => of_set[&set],
@@ -140,7 +140,7 @@ impl Defined {
     /// Who defines something that has bytes in common with a value.
     fn reaching(&self, program: &Program, value: Value) -> impl Iterator<Item = Op> {
         let of = self.of[program.origin(value).index()].iter();
-        of.filter(move |d| within(program, d.0, value) || within(program, value, d.0)).map(|d| d.1)
+        of.filter(move |d| program.is_within(d.0, value) || program.is_within(value, d.0)).map(|d| d.1)
     }
 
     /// Producers that are live where a value is read, closed over what they read of the same storage themselves.
@@ -161,22 +161,10 @@ impl Defined {
     }
 }
 
-/// Whether a value is another one or a part of it.
-fn within(program: &Program, value: Value, whole: Value) -> bool {
-    let mut at = Some(value);
-    while let Some(v) = at {
-        if v == whole {
-            return true;
-        }
-        at = program.values[v].part_of;
-    }
-    false
-}
-
 /// The least value that two of one origin are parts of.
 fn join(program: &Program, a: Value, b: Value) -> Value {
     let mut at = a;
-    while let Some(whole) = program.values[at].part_of.filter(|_| !within(program, b, at)) {
+    while let Some(whole) = program.values[at].part_of.filter(|_| !program.is_within(b, at)) {
         at = whole;
     }
     at
@@ -223,13 +211,14 @@ fn settle(program: &Program, sets: &mut Union, read: &[Read]) -> BTreeSet<Value>
         let readers = read.iter().filter(|r| r.0.is_some()).filter_map(|r| r.2.first());
         let wanted: BTreeSet<usize> = readers.map(|op| sets.find(op.index())).collect();
         for (&origin, carried) in &by_origin {
-            // Nobody would wait for a part that nobody reads: it goes with the others.
-            if carried.len() > 1 && carried.iter().any(|c| !wanted.contains(&c.0)) {
-                changed |= whole.insert(origin);
-            }
             let mut all: Vec<Value> = carried.iter().map(|c| c.1).collect();
             let free = read.iter().filter(|r| r.2.is_empty() && program.origin(r.1) == origin).map(|r| r.1);
-            all.extend(free.filter(|&v| !carried.iter().any(|c| within(program, v, c.1))));
+            let free: Vec<Value> = free.collect();
+            // Nobody would wait for a part that nobody reads: it goes with the others, produced or from before the loop.
+            if carried.len() + free.len() > 1 && carried.iter().any(|c| !wanted.contains(&c.0)) {
+                changed |= whole.insert(origin);
+            }
+            all.extend(free.into_iter().filter(|&v| !carried.iter().any(|c| program.is_within(v, c.1))));
             all.sort_unstable();
             all.dedup();
             let bytes = all.iter().map(|&v| u128::from(program.values[v].bytes)).sum::<u128>();
@@ -238,7 +227,7 @@ fn settle(program: &Program, sets: &mut Union, read: &[Read]) -> BTreeSet<Value>
             }
             for (i, a) in carried.iter().enumerate() {
                 for b in &carried[..i] {
-                    let same = within(program, a.1, b.1) || within(program, b.1, a.1);
+                    let same = program.is_within(a.1, b.1) || program.is_within(b.1, a.1);
                     if same || whole.contains(&origin) {
                         changed |= sets.join(a.0, b.0);
                     }

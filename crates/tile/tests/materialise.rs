@@ -89,6 +89,18 @@ fn a_part_that_nobody_reads_stays_with_the_others() {
 }
 
 #[test]
+fn a_part_that_nobody_reads_goes_with_those_from_before_the_loop() {
+    // Nobody waits for `lower`; who reads `upper`, which nothing in the loop defines, waits for the whole.
+    let body = "  arch sm_90
+  value whole : shared 2048 f16
+  value upper : shared 1024 f16 part of whole
+  value lower : shared 1024 f16 part of whole
+  op load = tma_load () -> (lower) { async latency 90 }
+  op use = simt (upper) -> () { latency 5 }";
+    assert_eq!(pipes(body), ["(load) -> (whole) -> (use)"]);
+}
+
+#[test]
 fn an_operand_is_read_from_one_slot() {
     // One consumer that reads both parts makes them one set, for all consumers.
     let together = halves(

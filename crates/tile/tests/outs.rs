@@ -121,3 +121,14 @@ fn accumulators_are_wanted_as_they_are_left() {
         assert!(error.contains(why), "{out}: {error}");
     }
 }
+
+#[test]
+fn nobody_waits_for_a_transfer_that_is_wanted_only_after_the_loop() {
+    let text = "loop l {
+  value a : shared 64 f16
+  op load = tma_load () -> (a) { async latency 100 }
+  out a
+}";
+    let error = parse(text).expect_err("refused").to_string();
+    assert!(error.contains("nothing in the loop reads what `load` transfers"), "{error}");
+}

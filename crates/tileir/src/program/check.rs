@@ -206,14 +206,9 @@ impl Program {
         self.check_values()?;
         self.check_ops()?;
         let handed = self.handed_over_with();
-        let read: BTreeSet<usize> = self
-            .ops
-            .values()
-            .flat_map(|o| &o.operands)
-            .map(|o| o.value)
-            .chain(self.outs.iter().map(|o| o.value))
-            .map(|v| handed[v.index()])
-            .collect();
+        // Outs do not count: nobody in the loop would wait until such a transfer is complete before the next one begins.
+        let read: BTreeSet<usize> =
+            self.ops.values().flat_map(|o| &o.operands).map(|o| handed[o.value.index()]).collect();
         for o in self.ops.values().filter(|o| o.execution == Execution::Async) {
             if o.results.iter().any(|v| !read.contains(&handed[v.index()])) {
                 return Err(ProgramError::Unread { op: o.name.clone() });

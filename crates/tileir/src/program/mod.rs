@@ -309,6 +309,20 @@ impl Program {
         at
     }
 
+    /// Whether a value is another one or a part of it.
+    pub fn is_within(&self, value: Value, whole: Value) -> bool {
+        let mut at = Some(value);
+        // As in `origin`.
+        for _ in 0..=self.values.len() {
+            match at {
+                Some(v) if v == whole => return true,
+                Some(v) => at = self.values[v].part_of,
+                None => return false,
+            }
+        }
+        false
+    }
+
     /// The operation that defines each value, if one does.
     pub fn definitions(&self) -> cranelift_entity::SecondaryMap<Value, Option<Op>> {
         let mut by = cranelift_entity::SecondaryMap::with_capacity(self.values.len());

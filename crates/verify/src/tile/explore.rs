@@ -372,7 +372,7 @@ impl Explorer<'_> {
                             }
                         }
                         let value = n.p.ops[op].operands[o as usize].value;
-                        let carried = d.values.iter().find(|&&v| structure::within(n.p, value, v));
+                        let carried = d.values.iter().find(|&&v| n.p.is_within(value, v));
                         if let Some((b, slot)) = carried.and_then(|&v| self.slot(x, v, j))
                             && s.slots[b][slot] != Some((x, j))
                         {

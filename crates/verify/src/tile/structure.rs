@@ -403,7 +403,7 @@ impl<'a> Structure<'a> {
         let why = match r.input {
             Input::Operand(i) => {
                 let value = n.p.ops[r.op].operands[i as usize].value;
-                let carries = d.values.iter().any(|&v| within(n.p, value, v));
+                let carries = d.values.iter().any(|&v| n.p.is_within(value, v));
                 (!carries).then_some("it does not carry that value")
             }
             Input::Order(i) => {
@@ -456,7 +456,7 @@ impl<'a> Structure<'a> {
                 continue;
             }
             let touches = |op: Op| {
-                d.writers.contains(&op) || n.p.ops[op].operands.iter().any(|o| within(n.p, o.value, v))
+                d.writers.contains(&op) || n.p.ops[op].operands.iter().any(|o| n.p.is_within(o.value, v))
             };
             if let Some(&(other, other_agent)) = ends.iter().find(|e| e.1 != agent && touches(e.0)) {
                 self.found.push(Violation::RegisterCrosses {
@@ -532,7 +532,7 @@ impl<'a> Structure<'a> {
                     (Some(x), Some(s)) => {
                         let own = members.get(&x).map_or(&[][..], |m| m);
                         let holds = |&&(b, m): &&(Buffer, usize)| {
-                            within(n.p, o.value, n.s.buffers[b].members[m].value)
+                            n.p.is_within(o.value, n.s.buffers[b].members[m].value)
                         };
                         let fill = step.at.offset.saturating_sub(o.distance.into());
                         let turn = own.iter().find(holds).map(|&(b, m)| {
@@ -880,22 +880,9 @@ impl Before {
     }
 }
 
-/// Whether a value is another one or a part of it.
-pub(super) fn within(program: &Program, value: Value, whole: Value) -> bool {
-    let mut at = Some(value);
-    // `check` refuses circles, so that the chain ends.
-    while let Some(v) = at {
-        if v == whole {
-            return true;
-        }
-        at = program.values[v].part_of;
-    }
-    false
-}
-
 /// Whether two values have bytes in common: one is the other or a part of it.
 pub(super) fn overlap(program: &Program, a: Value, b: Value) -> bool {
-    within(program, a, b) || within(program, b, a)
+    program.is_within(a, b) || program.is_within(b, a)
 }
 
 fn times(offsets: &[i64]) -> String {

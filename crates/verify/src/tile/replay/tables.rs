@@ -201,7 +201,7 @@ impl Tables {
                     in_place: operand.is_some_and(|o| o.in_place),
                     place: operand.and_then(|o| {
                         let mut carried = s.pipes[Pipe::new(pipe)].values.iter();
-                        let v = carried.find(|&&v| structure::within(p, o.value, v))?;
+                        let v = carried.find(|&&v| p.is_within(o.value, v))?;
                         place_of.get(&(pipe, v.index())).copied()
                     }),
                     input: reader.input,
