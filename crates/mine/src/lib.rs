@@ -6,6 +6,7 @@
 //! waits taking time.
 
 pub mod gaps;
+pub mod spacing;
 mod stats;
 pub mod tables;
 
@@ -55,6 +56,8 @@ pub struct Mined {
     pub instructions: u64,
     /// How soon instructions follow each other, if that was asked for.
     pub gaps: gaps::Gaps,
+    /// The least distances, whatever registers connect two instructions.
+    pub spacing: spacing::Spacing,
 }
 
 impl Mined {
@@ -100,6 +103,9 @@ impl Mined {
                 self.opcodes.entry(id).or_default().add(place, writes, write, read, raw.get(Field::Stall));
             }
         }
+        let opcodes: Vec<String> = f.opcodes().map(str::to_owned).collect();
+        let opcodes: Vec<u32> = opcodes.iter().map(|text| self.intern(text)).collect();
+        self.spacing.function(f, &opcodes);
         let mut collector = Collector { ids, blocks: vec![Vec::new(); f.block_count()], current: 0 };
         walk(f, rules, &mut collector);
         for seen in collector.blocks.into_iter().flatten() {
@@ -119,6 +125,7 @@ impl Mined {
             self.opcodes.entry(id(opcode)).or_default().join(counts);
         }
         self.gaps.join(&other.gaps);
+        self.spacing.join(&other.spacing, id);
         self.functions += other.functions;
         self.instructions += other.instructions;
     }

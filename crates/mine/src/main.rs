@@ -1,5 +1,6 @@
 //! `sassafras-mine`: mines files and writes the tables; run by `cargo xtask mine`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::{Hash as _, Hasher as _};
 use std::io::{BufWriter, Write as _};
@@ -8,11 +9,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use clap::Parser;
 use rayon::prelude::*;
-use rustc_hash::{FxHashSet, FxHasher};
-use sassafras_cubin::{Container, Cubin};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use sassafras_cubin::{Container, Cubin, Image};
 use sassafras_machine::Arch;
 use sassafras_machine::mined::{mined_with, table_name};
-use sassafras_mine::{Mined, tables};
+use sassafras_mine::{Mined, spacing, tables};
 use sassafras_verify::hazards::Rules;
 
 /// Mines compiled code for the smallest distances between dependent instructions.
@@ -40,6 +41,9 @@ struct Args {
     /// Write how soon instructions follow each other to this file instead, one line per pair of opcodes and distance.
     #[arg(long, value_name = "FILE")]
     gaps: Option<PathBuf>,
+    /// Write the tables of least distances to this folder, and nothing else.
+    #[arg(long, value_name = "DIR")]
+    seen: Option<PathBuf>,
     /// Cubins, fatbinaries, libraries, folders of them. Files of one name, whatever folder they are in, count as one:
     /// they were compiled from one source.
     #[arg(required = true)]
@@ -68,6 +72,15 @@ fn main() -> Result<()> {
     let mut all: BTreeMap<&str, Mined> = BTreeMap::new();
     for (table, mined) in mined.iter().flatten() {
         all.entry(table).or_default().join(mined);
+    }
+    if let Some(folder) = &args.seen {
+        for (table, mined) in &all {
+            let path = folder.join(format!("{table}.seen.csv"));
+            anstream::println!("{table}: {} functions, {} instructions", mined.functions, mined.instructions);
+            std::fs::write(&path, spacing::write(mined, table))
+                .with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        return Ok(());
     }
     let mut rows: BTreeMap<&str, (Mined, tables::Rows)> = BTreeMap::new();
     for (table, mined) in &all {
@@ -149,41 +162,68 @@ fn mine(paths: &[PathBuf], number: u32, args: &Args) -> Result<BTreeMap<&'static
     for file in paths {
         let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
         let Ok(container) = Container::parse(&bytes) else { continue };
-        for image in container.cubins() {
-            let Ok(bytes) = container.bytes(image) else { continue };
-            let Ok(cubin) = Cubin::parse(&bytes) else { continue };
-            let Ok(arch) = cubin.sm().to_string().parse::<Arch>() else { continue };
-            let wanted = |table: &&str| args.only.is_empty() || args.only.iter().any(|only| only == table);
-            let Some(table) = table_name(arch).filter(wanted) else { continue };
-            let taken = taken.entry(table).or_default();
-            let mut take = |bytes: &[u8]| {
-                let mut hasher = FxHasher::default();
-                bytes.hash(&mut hasher);
-                let len = bytes.len() as u64 / 16;
-                let takes =
-                    len <= args.longest && *taken <= args.limit && seen.insert((table, hasher.finish()));
-                *taken += if takes { len } else { 0 };
-                takes
+        let wanted = |table: &str| args.only.is_empty() || args.only.iter().any(|only| only == table);
+        let images: Vec<_> = container.cubins().collect();
+        // Unpacked side by side, and not all at once: a library may hold gigabytes.
+        for images in images.chunks(BATCH) {
+            let unpack = |image: &&Image| {
+                let arch = image.sm.to_string().parse::<Arch>().ok()?;
+                let table = table_name(arch).filter(|table| wanted(table))?;
+                Some((arch, table, container.bytes(image).ok()?))
             };
-            let code: Vec<_> = cubin.code().iter().filter(|code| take(code.bytes)).collect();
-            let rules = Rules::for_mining(arch);
-            let parts = code.par_chunks(64).map(|codes| {
-                let mut mined = Mined::default();
-                for code in codes {
-                    let code =
-                        sassafras_sass::Code { name: code.name, arch, bytes: code.bytes, indirect: &[] };
-                    let Ok(lifted) = sassafras_sass::lift(&code) else { continue };
-                    match args.gaps {
-                        Some(_) => mined.gaps.function(&lifted.function),
-                        None => mined.function(&lifted.function, number, &rules),
+            let unpacked: Vec<(Arch, &'static str, Cow<'_, [u8]>)> =
+                images.par_iter().filter_map(unpack).collect();
+            let mut code: Vec<(Arch, &'static str, String, Vec<u8>)> = Vec::new();
+            for (arch, table, bytes) in &unpacked {
+                let Ok(cubin) = Cubin::parse(bytes) else { continue };
+                let taken = taken.entry(table).or_default();
+                for routine in cubin.code() {
+                    let mut hasher = FxHasher::default();
+                    routine.bytes.hash(&mut hasher);
+                    let len = routine.bytes.len() as u64 / 16;
+                    if len <= args.longest && *taken <= args.limit && seen.insert((table, hasher.finish())) {
+                        *taken += len;
+                        code.push((*arch, table, routine.name.to_owned(), routine.bytes.to_vec()));
                     }
                 }
-                mined
-            });
-            let parts: Vec<Mined> = parts.collect();
-            let mined = all.entry(table).or_default();
-            parts.iter().for_each(|part| mined.join(part));
+            }
+            let parts: Vec<BTreeMap<&'static str, Mined>> =
+                code.par_chunks(64).map(|codes| mine_some(codes, number, args)).collect();
+            for (table, part) in parts.iter().flatten() {
+                all.entry(table).or_default().join(part);
+            }
         }
     }
     Ok(all)
+}
+
+/// Code with more blocks than this is left out where it branches to an unknown place.
+const JUMPY: usize = 64;
+/// Images that are unpacked at once.
+const BATCH: usize = 256;
+
+fn mine_some(
+    codes: &[(Arch, &'static str, String, Vec<u8>)],
+    number: u32,
+    args: &Args,
+) -> BTreeMap<&'static str, Mined> {
+    let mut all: BTreeMap<&'static str, Mined> = BTreeMap::new();
+    let mut rules: FxHashMap<Arch, Rules> = FxHashMap::default();
+    for (arch, table, name, bytes) in codes {
+        let code = sassafras_sass::Code { name, arch: *arch, bytes, indirect: &[] };
+        let Ok(lifted) = sassafras_sass::lift(&code) else { continue };
+        // A branch to anywhere joins every block with every other, which takes long and teaches little.
+        if lifted.opaque > 0 && lifted.function.block_count() > JUMPY {
+            continue;
+        }
+        let mined = all.entry(table).or_default();
+        match args.gaps {
+            Some(_) => mined.gaps.function(&lifted.function),
+            None => {
+                let rules = rules.entry(*arch).or_insert_with(|| Rules::for_mining(*arch));
+                mined.function(&lifted.function, number, rules);
+            }
+        }
+    }
+    all
 }

@@ -9,6 +9,7 @@ use sassafras_machine::dispatch::{
     Dispatch, ExpectedLatency, Overwriter, Pipe, addend_spacing, dispatch, expected_latency,
     longest_source_read, predicate_settle, source_read,
 };
+use sassafras_machine::mined::seen::{Form, Kind, Seen};
 use sassafras_machine::mined::{
     ClassNumber, File, MinedTable, OpcodeFacts, PAIR, PairQuery, Queues, Use, queues,
 };
@@ -21,6 +22,8 @@ pub type Sources = [Option<Span>; 3];
 /// What is known of an opcode.
 #[derive(Clone, Copy, Debug)]
 pub struct Op {
+    /// Its form in the tables of least distances.
+    pub form: Form,
     /// Its category; none when no table has it.
     pub category: Option<Category>,
     /// Results come when they are ready, and a scoreboard says when.
@@ -92,6 +95,8 @@ pub struct Code<'f> {
     /// The architecture.
     pub arch: Arch,
     table: Option<&'static MinedTable>,
+    /// The least distances that compiled code was seen to leave.
+    pub seen: Option<&'static Seen>,
     predicate_settle: u8,
     ops: Vec<Op>,
     classes: Vec<Option<ClassNumber>>,
@@ -112,6 +117,7 @@ impl<'f> Code<'f> {
             sources,
             arch,
             table,
+            seen: Seen::of(arch),
             predicate_settle: predicate_settle(arch),
             classes: vec![None; f.inst_count()],
             addend_spacings: FxHashMap::default(),
@@ -239,7 +245,8 @@ fn op(table: Option<&MinedTable>, arch: Arch, text: &str) -> Op {
     let default = OpcodeFacts { decoupled: category.is_some_and(is_decoupled), min_stall: 1 };
     let facts = table.and_then(|table| table.opcode(text)).unwrap_or(default);
     let mut dispatch = dispatch(arch, text);
-    dispatch.least = dispatch.least.max(facts.min_stall);
+    let form = Seen::of(arch).map_or_else(Form::default, |seen| seen.form(text));
+    dispatch.least = dispatch.least.max(facts.min_stall).max(form.stall);
     let special = match text.split('.').next().unwrap_or(text) {
         "DEPBAR" => Special::Depbar,
         "ATOM" => Special::GenericAtomic,
@@ -249,6 +256,7 @@ fn op(table: Option<&MinedTable>, arch: Arch, text: &str) -> Op {
     };
     Op {
         category,
+        form,
         decoupled: facts.decoupled,
         queues: own_queues(text, category, &dispatch),
         holds: holds(text, facts.decoupled, category),
@@ -364,6 +372,8 @@ fn file(class: RegClass) -> File {
 pub struct Distances<'c, 'f> {
     code: &'c Code<'f>,
     known: FxHashMap<u64, u16>,
+    /// By the numbers of two opcodes and how the lane is read: the least that was seen, if that is known.
+    seen: FxHashMap<u64, Option<u8>>,
 }
 
 /// Where nothing is known: the longest stall there is. Compiled code has nothing else, either.
@@ -373,11 +383,34 @@ const UNKNOWN_BARRIER: u16 = 10;
 impl<'c, 'f> Distances<'c, 'f> {
     /// Nothing asked yet.
     pub fn new(code: &'c Code<'f>) -> Distances<'c, 'f> {
-        Distances { code, known: FxHashMap::default() }
+        Distances { code, known: FxHashMap::default(), seen: FxHashMap::default() }
     }
 
-    /// Cycles from the issue of `producer`, which writes `high`, to that of `consumer`, which touches the lane.
+    /// Cycles from the issue of `producer`, which writes `high`, to that of `consumer`, which touches the lane: what the classes
+    /// of the two need, and no less than was ever seen of their forms.
     pub fn between(&mut self, producer: Inst, high: bool, consumer: Inst, touch: &Touch) -> u16 {
+        let needed = self.of_classes(producer, high, consumer, touch);
+        self.seen(producer, high, consumer, touch).map_or(needed, |seen| needed.max(u16::from(seen)))
+    }
+
+    /// The least distance that was seen where the one reads what the other writes; none where that is rare.
+    pub fn seen(&mut self, producer: Inst, high: bool, consumer: Inst, touch: &Touch) -> Option<u8> {
+        let seen = self.code.seen.filter(|_| touch.used_as != Use::Overwrite && !touch.addend)?;
+        let kind = Kind::reads(touch.file, high, touch.used_as);
+        let number = |inst: Inst| u64::from(self.code.f.inst(inst).opcode.as_u32());
+        let key = number(producer)
+            | number(consumer) << 24
+            | (touch.used_as as u64) << 48
+            | (touch.file as u64) << 52
+            | u64::from(high) << 56;
+        let code = self.code;
+        *self.seen.entry(key).or_insert_with(|| {
+            seen.least(kind, code.op(producer).form, code.op(consumer).form)
+        })
+    }
+
+    /// Cycles that the classes of two instructions need.
+    fn of_classes(&mut self, producer: Inst, high: bool, consumer: Inst, touch: &Touch) -> u16 {
         if touch.addend
             && let Some(&cycles) = self.code.addend_spacings.get(&producer)
         {

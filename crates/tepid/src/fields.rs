@@ -13,6 +13,7 @@
 use crate::boards::Boards;
 use crate::code::{Code, Distances, LANES, Special, Touch, index};
 use crate::original::{Depbar, Fields, Original};
+use crate::spacing::Spacing;
 use crate::state::{Exit, Pending, Reading, State, Tag, boards, exclude, predicate_place};
 use fixedbitset::FixedBitSet;
 use sassafras_ir::cfg::Cfg;
@@ -20,6 +21,7 @@ use sassafras_ir::{Block, Effects, Inst, Operand, Payload};
 use sassafras_machine::Category;
 use sassafras_machine::constants;
 use sassafras_machine::dispatch::Pipe;
+use sassafras_machine::mined::seen::REACH;
 use sassafras_machine::mined::{File, Use};
 use thiserror::Error;
 
@@ -65,6 +67,7 @@ pub fn assign(
         boards,
         cfg,
         distances: Distances::new(code),
+        spacing: Spacing::new(code, original),
         state: State::new(usize::from(LANES) + original.tokens.len()),
         fields: vec![blank; f.inst_count()],
         floors: vec![0; f.inst_count()],
@@ -144,6 +147,7 @@ struct Pass<'a, 'f> {
     boards: &'a [Boards],
     cfg: &'a Cfg,
     distances: Distances<'a, 'f>,
+    spacing: Spacing<'a, 'f>,
     state: State,
     fields: Vec<Fields>,
     /// Least stalls, found in earlier rounds.
@@ -356,7 +360,29 @@ impl Pass<'_, '_> {
         let op = code.op(inst);
         let pipes = op.dispatch.needed().map(|pipe| self.state.free[pipe as usize]).max();
         let settled = if op.switches { self.state.settled } else { clock };
-        ready.max(pipes.unwrap_or(clock)).max(settled)
+        ready.max(pipes.unwrap_or(clock)).max(settled).max(self.spaced(inst, clock))
+    }
+
+    /// When an instruction is no closer to those before it than compiled code was ever seen to leave them.
+    fn spaced(&mut self, inst: Inst, clock: i32) -> i32 {
+        let sensitive = self.spacing.is_sensitive(inst);
+        if !sensitive && clock - self.state.last_sensitive >= i32::from(REACH) {
+            return clock;
+        }
+        let block = self.block_of[index(inst)];
+        let mut ready = clock;
+        let mut next = true;
+        for &(first, issued) in self.state.recent.iter().rev() {
+            if clock - issued >= i32::from(REACH) {
+                break;
+            }
+            let together = self.block_of[index(first)] == block;
+            if sensitive || self.spacing.is_sensitive(first) {
+                ready = ready.max(issued + self.spacing.needed(first, inst, next && together, together));
+            }
+            next = false;
+        }
+        ready
     }
 
     fn guard(&self, inst: Inst) -> Option<Tag> {
@@ -394,7 +420,7 @@ impl Pass<'_, '_> {
             }
             if !pending.guarded {
                 let cycles = match pending.write {
-                    true => self.distances.between(pending.producer, pending.high, inst, touch),
+                    true => self.reached(&pending, inst, touch),
                     false if self.code.op(inst).fast_uniform => {
                         u16::from(self.code.op(pending.producer).late_read)
                     }
@@ -411,6 +437,19 @@ impl Pass<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Cycles until a result of fixed latency may be touched. Who reads one that is seldom read so keeps its distance.
+    fn reached(&mut self, pending: &Pending, inst: Inst, touch: &Touch) -> u16 {
+        let needed = self.distances.between(pending.producer, pending.high, inst, touch);
+        let rare = touch.used_as != Use::Overwrite
+            && !touch.addend
+            && self.code.seen.is_some()
+            && self.distances.seen(pending.producer, pending.high, inst, touch).is_none();
+        if !rare || self.block_of[index(pending.producer)] != self.block_of[index(inst)] {
+            return needed;
+        }
+        needed.max(self.spacing.kept(pending.producer, inst).max(1) as u16)
     }
 
     /// Whether only the result of a slow instruction would show that it has read its sources.
@@ -448,6 +487,7 @@ impl Pass<'_, '_> {
             *free = (*free).max(clock + i32::from(cycles));
         }
         self.state.settled = self.state.settled.max(clock + i32::from(code.settle(inst)));
+        self.state.issue(inst, clock, self.spacing.is_sensitive(inst));
         for touch in code.writes(inst) {
             if kills {
                 self.state.overwrite(touch.lane);

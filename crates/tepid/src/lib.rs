@@ -36,6 +36,7 @@ pub mod replay;
 pub mod reuse;
 pub mod schedule;
 mod search;
+mod spacing;
 mod state;
 pub mod streams;
 pub mod yields;

@@ -5,6 +5,7 @@
 
 use crate::code::Touch;
 use sassafras_ir::Inst;
+use sassafras_machine::mined::seen::REACH;
 use smallvec::SmallVec;
 
 /// The scoreboards.
@@ -63,6 +64,8 @@ pub struct Exit {
     pub settled: i32,
     /// By lane: until when sources may still be read.
     pub reading: Vec<(u16, Reading)>,
+    /// The last instructions that others keep a distance from, by instruction, each with its time.
+    pub recent: Vec<(Inst, i32)>,
 }
 
 /// Until when a lane may still be read by instructions of fixed latency.
@@ -113,6 +116,13 @@ impl Exit {
             }
         }
         self.reading.sort_unstable_by_key(|&(lane, _)| lane);
+        for &(inst, theirs) in &other.recent {
+            match self.recent.iter_mut().find(|(ours, _)| *ours == inst) {
+                Some((_, ours)) => *ours = theirs.max(*ours),
+                None => self.recent.push((inst, theirs)),
+            }
+        }
+        self.recent.sort_unstable_by_key(|&(inst, _)| inst);
         for (ours, theirs) in self.free.iter_mut().zip(other.free) {
             *ours = (*ours).max(theirs);
         }
@@ -145,6 +155,12 @@ pub struct State {
     pub versions: [u32; 16],
     /// The instruction's number.
     pub number: u32,
+    /// Instructions of the last cycles and their times, in order.
+    pub recent: Vec<(Inst, i32)>,
+    /// When one that keeps others at a distance was last issued.
+    pub last_sensitive: i32,
+    /// Which of `recent` those are, as far as they are from blocks before.
+    sensitive: Vec<Inst>,
 }
 
 impl State {
@@ -164,6 +180,24 @@ impl State {
             read: Vec::new(),
             versions: [0; 16],
             number: 0,
+            recent: Vec::new(),
+            last_sensitive: i32::MIN / 2,
+            sensitive: Vec::new(),
+        }
+    }
+
+    /// An instruction goes.
+    pub fn issue(&mut self, inst: Inst, clock: i32, sensitive: bool) {
+        let reach = i32::from(REACH);
+        if self.recent.len() >= 64 {
+            self.recent.retain(|&(_, at)| clock - at < reach);
+            let recent = &self.recent;
+            self.sensitive.retain(|inst| recent.iter().any(|(other, _)| other == inst));
+        }
+        self.recent.push((inst, clock));
+        if sensitive {
+            self.last_sensitive = clock;
+            self.sensitive.push(inst);
         }
     }
 
@@ -171,6 +205,10 @@ impl State {
     pub fn enter(&mut self, entry: &Exit) {
         self.clear();
         (self.set, self.free, self.settled) = (entry.set, entry.free, entry.settled);
+        self.recent.extend(&entry.recent);
+        self.recent.sort_by_key(|&(_, at)| at);
+        self.sensitive.extend(entry.recent.iter().map(|&(inst, _)| inst));
+        self.last_sensitive = self.recent.last().map_or(i32::MIN / 2, |&(_, at)| at);
         for &(lane, reading) in &entry.reading {
             self.reading[usize::from(lane)] = reading;
             self.read.push(lane);
@@ -199,6 +237,9 @@ impl State {
         self.settled = 0;
         self.versions = [0; 16];
         self.number = 0;
+        self.recent.clear();
+        self.sensitive.clear();
+        self.last_sensitive = i32::MIN / 2;
     }
 
     /// A lane is read by an instruction of fixed latency.
@@ -340,11 +381,23 @@ impl State {
             free: self.free.map(|at| (at - clock).max(0)),
             settled: (self.settled - clock).max(0),
             reading: self.still_reading(clock),
+            recent: self.still_recent(clock),
         }
     }
 }
 
 impl State {
+    fn still_recent(&self, clock: i32) -> Vec<(Inst, i32)> {
+        let near = self.recent.iter().filter(|(_, at)| clock - at < i32::from(REACH));
+        let mut recent: Vec<_> = near
+            .filter(|(inst, _)| self.sensitive.contains(inst))
+            .map(|&(inst, at)| (inst, at - clock))
+            .collect();
+        recent.sort_unstable_by_key(|&(inst, at)| (inst, -at));
+        recent.dedup_by_key(|(inst, _)| *inst);
+        recent
+    }
+
     fn still_reading(&mut self, clock: i32) -> Vec<(u16, Reading)> {
         self.read.sort_unstable();
         self.read.dedup();

@@ -293,6 +293,7 @@ fn describe(
         HazardKind::Stall => "stalls less than its opcode needs, whatever follows",
         HazardKind::Pipe => "goes into a pipe that has not taken up the one before",
         HazardKind::Settle => "gives the warp's turn away before the one before has settled",
+        HazardKind::Unseen => "stands closer than compiled code was ever seen to leave such a pair",
         HazardKind::Field => "has a control field that means nothing on this machine",
     };
     let lane = finding.lane.map_or(String::new(), |lane| format!(" on {lane}"));

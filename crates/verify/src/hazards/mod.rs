@@ -34,6 +34,8 @@
 //! * no matrix instruction adds to the result of another before it is there (`machine/data/addends.csv`). Those that set
 //!   scoreboards wait for their turn instead ([`HazardKind::Raw`]).
 //!
+//! Beyond rules, no pair with hidden state stands closer than compiled code was ever seen to leave it ([`HazardKind::Unseen`], `unseen`).
+//!
 //! For all of these the smallest distance that compiled code leaves is demanded, even where a device needs more: a scheduler
 //! keeps to the larger number, a checker must accept what compilers write.
 
@@ -41,6 +43,7 @@ mod fields;
 pub mod rules;
 mod spacing;
 mod state;
+mod unseen;
 pub mod walk;
 
 pub use rules::{Need, Rules};
@@ -49,6 +52,7 @@ pub use walk::{HazardKind, Observer, Pair, walk};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::text::print_inst;
 use sassafras_ir::{Block, Function, Inst, Lane};
+use sassafras_machine::mined::seen::Form;
 
 /// A hazard that nothing covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,7 +141,8 @@ pub fn path(f: &Function, finding: &Finding) -> Vec<Block> {
 
 /// Checks a function against the distances that are demanded.
 pub fn check(f: &Function, rules: &Rules) -> Report {
-    let mut checker = Checker { rules, blocks: vec![Report::default(); f.block_count()], current: 0 };
+    let forms = unseen::forms(f, rules);
+    let mut checker = Checker { rules, forms: &forms, blocks: vec![Report::default(); f.block_count()], current: 0 };
     walk(f, rules, &mut checker);
     let mut report = Report::default();
     for block in checker.blocks {
@@ -145,6 +150,7 @@ pub fn check(f: &Function, rules: &Rules) -> Report {
         report.unknown += block.unknown;
         report.pairs += block.pairs;
     }
+    report.findings.extend(unseen::check(f, rules, &forms));
     report.findings.sort_by_key(|f| (f.consumer, f.producer, f.lane, f.kind));
     report.findings.dedup();
     report
@@ -152,8 +158,16 @@ pub fn check(f: &Function, rules: &Rules) -> Report {
 
 struct Checker<'a> {
     rules: &'a Rules,
+    forms: &'a [Form],
     blocks: Vec<Report>,
     current: usize,
+}
+
+impl Checker<'_> {
+    /// The least distance that was seen of such a pair, where this one is closer.
+    fn closer_than_seen(&self, pair: &Pair<'_>) -> Option<u16> {
+        unseen::too_close(self.rules.seen?, self.forms, pair)
+    }
 }
 
 impl Observer for Checker<'_> {
@@ -163,19 +177,25 @@ impl Observer for Checker<'_> {
     }
 
     fn pair(&mut self, pair: &Pair<'_>) {
-        let report = &mut self.blocks[self.current];
-        report.pairs += 1;
+        self.blocks[self.current].pairs += 1;
+        let mut kind = pair.kind;
         let needed = match self.rules.need(pair) {
-            Need::Cycles(cycles) if pair.elapsed >= cycles => return,
+            Need::Cycles(cycles) if pair.elapsed >= cycles => match self.closer_than_seen(pair) {
+                Some(least) => {
+                    kind = HazardKind::Unseen;
+                    Some(least)
+                }
+                None => return,
+            },
             Need::Cycles(cycles) => Some(cycles),
             Need::Scoreboard | Need::LegalField => None,
             Need::Unknown => {
-                report.unknown += 1;
+                self.blocks[self.current].unknown += 1;
                 return;
             }
         };
-        report.findings.push(Finding {
-            kind: pair.kind,
+        self.blocks[self.current].findings.push(Finding {
+            kind,
             lane: pair.lane,
             producer: pair.producer,
             consumer: pair.consumer,

@@ -7,6 +7,7 @@ use sassafras_machine::dispatch::{
     Dispatch, Overwriter, Pipe, addend_spacing, known_dispatch, longest_source_read, predicate_settle_min,
     source_read, switches,
 };
+use sassafras_machine::mined::seen::Seen;
 use sassafras_machine::mined::{
     ClassNumber, File, LeastLatency, MinedTable, OpcodeFacts, PAIR, PairQuery, Queues, Use, barrier_reads,
     least_latency, queues,
@@ -39,6 +40,8 @@ pub struct Rules {
     /// Cycles until the warp's turn may go to other threads of it, behind whatever writes a predicate.
     pub(super) predicate_settle: u8,
     known: Known,
+    /// The least distances that compiled code was seen to leave; none for rules of a table alone, and for mining.
+    pub(super) seen: Option<&'static Seen>,
 }
 
 /// What was found out about opcodes so far: functions share most of theirs, and libraries have thousands of functions.
@@ -73,7 +76,8 @@ impl Rules {
         let read = || match MinedTable::of(arch) {
             Some(table) => {
                 let table = Cow::Borrowed(table);
-                let rules = Rules { table, barrier_reads: barrier_reads(arch), ..Rules::default() };
+                let seen = Seen::of(arch);
+                let rules = Rules { table, barrier_reads: barrier_reads(arch), seen, ..Rules::default() };
                 rules.with_pipes(arch)
             }
             None => Rules::default(),
@@ -96,7 +100,7 @@ impl Rules {
             HazardKind::WaitTooSoon => {
                 return Need::Cycles(u16::from(constants().scoreboard_set_to_wait));
             }
-            HazardKind::Stall | HazardKind::Pipe | HazardKind::Settle => {
+            HazardKind::Stall | HazardKind::Pipe | HazardKind::Settle | HazardKind::Unseen => {
                 return Need::Cycles(u16::from(pair.required_stall));
             }
             HazardKind::Field => return Need::LegalField,

@@ -30,11 +30,13 @@ pub enum HazardKind {
     Settle,
     /// The control field means nothing on this machine.
     Field,
+    /// Closer than compiled code was ever seen to leave such a pair.
+    Unseen,
 }
 
 impl HazardKind {
     /// Every kind.
-    pub const ALL: [HazardKind; 8] = [
+    pub const ALL: [HazardKind; 9] = [
         HazardKind::Raw,
         HazardKind::War,
         HazardKind::Waw,
@@ -43,6 +45,7 @@ impl HazardKind {
         HazardKind::Pipe,
         HazardKind::Settle,
         HazardKind::Field,
+        HazardKind::Unseen,
     ];
 
     /// A short name.
@@ -56,6 +59,7 @@ impl HazardKind {
             HazardKind::Pipe => "pipe",
             HazardKind::Settle => "settle",
             HazardKind::Field => "field",
+            HazardKind::Unseen => "unseen",
         }
     }
 }

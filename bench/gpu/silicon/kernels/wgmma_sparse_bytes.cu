@@ -1,0 +1,42 @@
+// Sparse warp-group products of bytes and eight-bit floats: IGMMA.SP.64x16x64.S8.S8 QGMMA.SP
+// arch: sm_90a
+// registers: no
+#include "wgmma.cuh"
+DEV void e4m3(float (&d)[8], u64 a, u64 b, u32 m, u32 add) {
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %11, 0; wgmma.mma_async.sp.sync.aligned.m64n16k64.f32.e4m3.e4m3 " D8 ", %8, %9, %10, 0, p, 1, 1; }" : F8(d, 0) : "l"(a), "l"(b), "r"(m), "r"(add));
+}
+DEV void s8(u32 (&d)[8], u64 a, u64 b, u32 m, u32 add) {
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %11, 0; wgmma.mma_async.sp.sync.aligned.m64n16k64.s32.s8.s8 " D8 ", %8, %9, %10, 0, p; }" : R8(d, 0) : "l"(a), "l"(b), "r"(m), "r"(add));
+}
+DEV u32 pairs(u32 x) {  // in rising order
+    u32 m = 0;
+#pragma unroll
+    for (int k = 0; k < 8; k++) {
+        u32 c = (x >> (3 * k)) & 7;
+        m |= ((0xed9c84u >> (4 * (c < 6 ? c : 0))) & 15) << (4 * k);
+    }
+    return m;
+}
+KERNEL kernel(PARAMS) {
+    __shared__ __align__(128) u32 s[4096];
+    u32 x = get(in, n, 0);
+    Chains w(x);
+    fill(s, 4096, in, n, to_e4m3);
+    float d[8] = {};
+    u32 e[8] = {};
+    for (u32 r = 0; r < n >> 18; r++) {
+        u64 a = descriptor(s + 64 * (r & 3)), b = descriptor(s + 2048 + 64 * (r & 3));
+        u32 m = pairs(get(in, n, r + 1)), q = pairs(w.a);
+        group_fence();
+        e4m3(d, a, b, m, 1);
+        s8(e, a, b, q, r);
+        group_commit();
+        w.step(x + r);
+        group_wait<0>();
+        settle(d);
+        settle(e);
+        w.step(bits(d[0]) ^ e[7]);
+        x = mix(x, w.a);
+    }
+    out[gid()] = w.end() ^ fold(d) ^ fold(e);
+}

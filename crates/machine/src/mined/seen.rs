@@ -1,0 +1,278 @@
+//! Goal: the least distances that compiled code was ever seen to leave, whether or not registers connect two instructions.
+//!
+//! Rows are for *forms*: opcodes with the modifiers that change timing or state, and behind them the class of forms that
+//! behave alike. A question is answered by the finest row that was seen [`ENOUGH`] times; no row means that the pair is
+//! *rare*: nothing is known of how close it may come, and whoever moves code keeps its order and distance.
+//!
+//! Under exchangeable observations the chance that the next one lies below the least of `n` is at most `1 / (n + 1)`: with
+//! [`ENOUGH`] observations at most one in a hundred kinds of pairs is expected to come closer in code nobody has opened.
+//!
+//! Source: `data/mined/*.seen.csv`, written by `cargo xtask mine --write` from compiled code; `data/mined/forms.csv` says which
+//! forms stand for themselves.
+
+use std::sync::LazyLock;
+
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use serde::Deserialize;
+
+use super::{File, Use, class_of, table_name};
+use crate::table;
+use crate::{Arch, Category, TableError};
+
+/// So often a pair must have been seen for its least distance to count.
+pub const ENOUGH: u64 = 100;
+
+/// Distances are counted up to here; further apart nothing is asked.
+pub const REACH: u16 = 16;
+
+/// What two instructions are to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// The second is the next instruction of the block; cycles are the stall of the first.
+    Next,
+    /// Both stand in one block, whatever stands between.
+    Near,
+    /// The second reads what the first wrote, in this file and half, in this way.
+    Reads(File, bool, Use),
+}
+
+impl Kind {
+    /// As the table spells it.
+    pub fn name(self) -> String {
+        match self {
+            Kind::Next => "next".to_owned(),
+            Kind::Near => "near".to_owned(),
+            Kind::Reads(file, high, used_as) => {
+                format!("{} {} {}", file.name(), if high { "high" } else { "low" }, used_as.name())
+            }
+        }
+    }
+
+    /// Reading what was written; branches read their guard as others do.
+    pub fn reads(file: File, high: bool, used_as: Use) -> Kind {
+        Kind::Reads(file, high, if used_as == Use::Branch { Use::Guard } else { used_as })
+    }
+
+    fn parse(text: &str) -> Option<Kind> {
+        match text {
+            "next" => Some(Kind::Next),
+            "near" => Some(Kind::Near),
+            _ => {
+                let mut words = text.split(' ');
+                let file = words.next()?.parse().ok()?;
+                let high = words.next()? == "high";
+                Some(Kind::Reads(file, high, words.next()?.parse().ok()?))
+            }
+        }
+    }
+}
+
+/// How a form is named in the table, from fine to coarse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Form {
+    names: [u16; 2],
+    /// Has hidden state, an unusual pipe or takes its time: its distances hold whether or not registers connect it.
+    pub sensitive: bool,
+    /// The least stall that it was ever seen with; 1 where it was never seen.
+    pub stall: u8,
+}
+
+impl Default for Form {
+    /// Of which nothing is known and nothing asked.
+    fn default() -> Form {
+        Form { names: [NOBODY; 2], sensitive: false, stall: 1 }
+    }
+}
+
+const NOBODY: u16 = u16::MAX;
+
+/// Forms by name, as the tables have them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormNames<'a> {
+    /// Its own name; none for forms whose class was confirmed on a device to hold for them.
+    pub own: Option<&'a str>,
+    /// Its class: its own name where it has state of its own.
+    pub class: &'a str,
+    /// See [`Form::sensitive`].
+    pub sensitive: bool,
+}
+
+/// The names of an opcode in a table.
+pub fn form_names<'a>(table: &str, opcode: &'a str) -> FormNames<'a> {
+    let plain = opcode.split(':').next().unwrap_or(opcode);
+    let shorter =
+        || std::iter::successors(Some(plain), |name| name.rsplit_once('.').map(|(front, _)| front));
+    let row = |name: &str, kind| FORMS.get(name).is_some_and(|row| row.kind == kind && row.serves(table));
+    let category = Category::of(plain);
+    let ordinary = matches!(
+        category,
+        Some(
+            Category::Alu
+                | Category::Fma
+                | Category::ImadWide
+                | Category::Half
+                | Category::Fp64
+                | Category::Uniform
+                | Category::UniformLoad
+        )
+    );
+    let state = shorter().any(|name| row(name, FormKind::State)) || category.is_none_or(has_state);
+    let proven = row(plain, FormKind::Ordinary);
+    let class = if state { plain } else { class_of(table, opcode) };
+    FormNames {
+        own: (!proven && class != plain).then_some(plain),
+        class,
+        sensitive: state || !ordinary || !has_device(table),
+    }
+}
+
+/// Whether instructions of a category share state that is in no register.
+fn has_state(category: Category) -> bool {
+    matches!(category, Category::Barrier | Category::Control | Category::WarpgroupMma)
+}
+
+/// Whether distances of a table were confirmed on a device, so that plain arithmetic needs no more than its rules.
+pub fn has_device(table: &str) -> bool {
+    table == "sm_90"
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum FormKind {
+    /// Its class was confirmed on a device with this opcode.
+    Ordinary,
+    /// It has state of its own, and is like no other.
+    State,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FormRow {
+    tables: String,
+    opcode: String,
+    kind: FormKind,
+    #[serde(rename = "source")]
+    _source: String,
+}
+
+impl FormRow {
+    fn serves(&self, table: &str) -> bool {
+        self.tables == "*" || self.tables.split(' ').any(|name| name == table)
+    }
+}
+
+static FORMS: LazyLock<HashMap<String, FormRow>> = LazyLock::new(|| {
+    let rows = table::rows::<FormRow>("forms", include_str!("../../data/mined/forms.csv"));
+    let rows = rows.expect("checked by the tests").into_iter().map(|row| row.value);
+    rows.map(|row| (row.opcode.clone(), row)).collect()
+});
+
+/// What was seen on one group of architectures.
+#[derive(Debug, Clone, Default)]
+pub struct Seen {
+    name: String,
+    numbers: HashMap<String, u16>,
+    least: HashMap<(Kind, u16, u16), u8>,
+    stalls: HashMap<String, u8>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SeenRow {
+    kind: String,
+    first: String,
+    second: String,
+    least: u8,
+    seen: u64,
+}
+
+impl Seen {
+    /// What was seen on an architecture; none where nothing was mined.
+    pub fn of(arch: Arch) -> Option<&'static Seen> {
+        TABLES.get(table_name(arch)?).map(|table| &**table)
+    }
+
+    /// Reads a table.
+    ///
+    /// # Errors
+    /// When a row is malformed, twice there, or was not seen often enough to count.
+    pub fn parse(name: &str, text: &str) -> Result<Seen, TableError> {
+        let mut seen = Seen { name: name.to_owned(), ..Seen::default() };
+        let mut twice = HashSet::default();
+        for row in table::rows::<SeenRow>("seen", text)? {
+            let value = &row.value;
+            if !twice.insert((value.kind.clone(), value.first.clone(), value.second.clone())) {
+                return Err(row.error("a row for the same pair stands above"));
+            }
+            if value.kind == "stall" {
+                seen.stalls.insert(value.first.clone(), value.least);
+                continue;
+            }
+            if value.seen < ENOUGH {
+                return Err(row.error(format!("seen {} times, which is not enough", value.seen)));
+            }
+            let kind = Kind::parse(&value.kind).ok_or_else(|| row.error("an unknown kind"))?;
+            let key = (kind, seen.number(&value.first), seen.number(&value.second));
+            seen.least.insert(key, value.least);
+        }
+        Ok(seen)
+    }
+
+    fn number(&mut self, name: &str) -> u16 {
+        let next = self.numbers.len() as u16;
+        *self.numbers.entry(name.to_owned()).or_insert(next)
+    }
+
+    /// The form of an opcode.
+    pub fn form(&self, opcode: &str) -> Form {
+        let names = form_names(&self.name, opcode);
+        let number = |name: &str| self.numbers.get(name).copied().unwrap_or(NOBODY);
+        let plain = opcode.split(':').next().unwrap_or(opcode);
+        Form {
+            names: [names.own.map_or(NOBODY, number), number(names.class)],
+            sensitive: names.sensitive,
+            stall: self.stalls.get(plain).copied().unwrap_or(1),
+        }
+    }
+
+    /// The least distance of a pair, from the finest row; none where the pair is rare.
+    pub fn least(&self, kind: Kind, first: Form, second: Form) -> Option<u8> {
+        let fine_to_coarse = [(0, 0), (0, 1), (1, 0), (1, 1)];
+        fine_to_coarse.into_iter().find_map(|(i, j)| {
+            let (a, b) = (first.names[i], second.names[j]);
+            (a != NOBODY && b != NOBODY).then(|| self.least.get(&(kind, a, b)).copied()).flatten()
+        })
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.least.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.least.is_empty()
+    }
+}
+
+macro_rules! tables {
+    ($($name:literal),*) => {
+        [$(($name, include_str!(concat!("../../data/mined/", $name, ".seen.csv")))),*]
+    };
+}
+
+/// A table that is read when it is first asked for.
+type Unread = LazyLock<Seen, Box<dyn FnOnce() -> Seen + Send>>;
+
+static TABLES: LazyLock<HashMap<&'static str, Unread>> = LazyLock::new(|| {
+    let unread = |(name, text)| {
+        let read = move || {
+            Seen::parse(name, text).unwrap_or_else(|error| panic!("{name}: {error}; checked by the tests"))
+        };
+        (name, Unread::new(Box::new(read)))
+    };
+    tables!["sm_70", "sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_103", "sm_107", "sm_120"]
+        .into_iter()
+        .map(unread)
+        .collect()
+});

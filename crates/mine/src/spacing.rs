@@ -1,0 +1,199 @@
+//! The least distances that compiled code leaves, whatever registers connect two instructions: counts, and the tables
+//! `machine/data/mined/*.seen.csv` that are made of them.
+//!
+//! Two questions whatever the registers, both inside a block: which stall an instruction has before a certain next one
+//! ([`Kind::Next`]), and how soon another may follow at all ([`Kind::Near`]). A third is asked of the pairs that the checker's data flow
+//! finds: how soon a result is read ([`Kind::Reads`]). Rows are written for forms and for classes of forms, a finer one only
+//! where it says more than the coarser ones.
+
+use crate::{Mined, PairKey};
+use rustc_hash::FxHashMap;
+use sassafras_control::{Field, volta};
+use sassafras_ir::{Effects, Function, Inst, Payload};
+use sassafras_machine::mined::seen::{ENOUGH, Kind, REACH, form_names};
+use sassafras_verify::hazards::HazardKind;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// The least distance, and how often the pair was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Least {
+    /// Cycles.
+    pub cycles: u16,
+    /// Pairs.
+    pub seen: u64,
+}
+
+impl Default for Least {
+    fn default() -> Least {
+        Least { cycles: u16::MAX, seen: 0 }
+    }
+}
+
+impl Least {
+    fn add(&mut self, cycles: u16, seen: u64) {
+        self.cycles = self.cycles.min(cycles);
+        self.seen += seen;
+    }
+}
+
+/// What was seen, by numbers of opcodes.
+#[derive(Clone, Debug, Default)]
+pub struct Spacing {
+    pub(crate) pairs: FxHashMap<(Kind, u32, u32), Least>,
+    pub(crate) stalls: FxHashMap<u32, Least>,
+}
+
+impl Spacing {
+    /// Counts the pairs of a function; `ids` are the numbers of its opcodes.
+    pub(crate) fn function(&mut self, f: &Function, ids: &[u32]) {
+        let mut seen = [Local::new(ids.len()), Local::new(ids.len())];
+        let mut stalls = vec![Least::default(); ids.len()];
+        let mut recent: Vec<(usize, u16)> = Vec::new();
+        for block in f.blocks() {
+            recent.clear();
+            let mut before: Option<(usize, u16)> = None;
+            for &inst in f.block_insts(block) {
+                let Some(stall) = stall(f, inst) else {
+                    recent.clear();
+                    before = None;
+                    continue;
+                };
+                let opcode = f.inst(inst).opcode.as_u32() as usize;
+                recent.iter().for_each(|&(first, ago)| seen[0].add(first, opcode, ago));
+                before.into_iter().for_each(|(first, stall)| seen[1].add(first, opcode, stall));
+                let to_itself = f.branch_targets(inst).any(|b| f.block_insts(b).first() == Some(&inst));
+                if stall > 0 && !to_itself {
+                    stalls[opcode].add(stall, 1);
+                }
+                if stall == 0 || to_itself || f.inst(inst).effects.intersects(Effects::CALL | Effects::RET) {
+                    // Draining takes longer than any stall, and so does what is elsewhere.
+                    recent.clear();
+                    before = None;
+                    continue;
+                }
+                recent.push((opcode, 0));
+                recent.iter_mut().for_each(|(_, ago)| *ago += stall);
+                recent.retain(|&(_, ago)| ago <= REACH);
+                before = Some((opcode, stall));
+            }
+        }
+        for (kind, local) in [Kind::Near, Kind::Next].into_iter().zip(seen) {
+            for (first, second, least) in local.found() {
+                self.pairs.entry((kind, ids[first], ids[second])).or_default().add(least.cycles, least.seen);
+            }
+        }
+        for (&id, least) in ids.iter().zip(stalls).filter(|(_, least)| least.seen > 0) {
+            self.stalls.entry(id).or_default().add(least.cycles, least.seen);
+        }
+    }
+
+    /// Adds what was seen elsewhere, with its numbers as they are here.
+    pub(crate) fn join(&mut self, other: &Spacing, id: impl Fn(u32) -> u32) {
+        for (&(kind, a, b), least) in &other.pairs {
+            self.pairs.entry((kind, id(a), id(b))).or_default().add(least.cycles, least.seen);
+        }
+        for (&a, least) in &other.stalls {
+            self.stalls.entry(id(a)).or_default().add(least.cycles, least.seen);
+        }
+    }
+}
+
+/// The pairs of one function, by its own numbers of opcodes.
+struct Local {
+    opcodes: usize,
+    least: Vec<Least>,
+}
+
+impl Local {
+    fn new(opcodes: usize) -> Local {
+        Local { opcodes, least: vec![Least::default(); opcodes * opcodes] }
+    }
+
+    fn add(&mut self, first: usize, second: usize, cycles: u16) {
+        self.least[first * self.opcodes + second].add(cycles, 1);
+    }
+
+    fn found(self) -> impl Iterator<Item = (usize, usize, Least)> {
+        let opcodes = self.opcodes;
+        let all = self.least.into_iter().enumerate().filter(|(_, least)| least.seen > 0);
+        all.map(move |(i, least)| (i / opcodes, i % opcodes, least))
+    }
+}
+
+/// The stall of an instruction that runs.
+fn stall(f: &Function, inst: Inst) -> Option<u16> {
+    let Payload::Word(word) = f.inst(inst).payload else { return None };
+    // Guarded by the constant false, or not understood.
+    let runs = word >> 12 & 15 != 15 && !f.inst(inst).effects.contains(Effects::OPAQUE);
+    runs.then(|| u16::from(volta::read(word).get(Field::Stall)))
+}
+
+/// Rows by kind and names.
+type Rows<'a> = BTreeMap<(Kind, &'a str, &'a str), Least>;
+
+/// The table of this name as text.
+pub fn write(mined: &Mined, table: &str) -> String {
+    let mut rows = Rows::new();
+    let mut sensitive = FxHashMap::default();
+    let mut add = |kind: Kind, first: u32, second: u32, least: Least| {
+        let [a, b] = [first, second].map(|id| form_names(table, mined.text(id)));
+        // Plain arithmetic keeps to its pipes and latencies.
+        let asks = a.sensitive || b.sensitive || matches!(kind, Kind::Reads(..));
+        if !asks {
+            return;
+        }
+        for first in [a.own, Some(a.class)].into_iter().flatten() {
+            for second in [b.own, Some(b.class)].into_iter().flatten() {
+                rows.entry((kind, first, second)).or_default().add(least.cycles, least.seen);
+            }
+        }
+        for names in [&a, &b] {
+            if let Some(own) = names.own {
+                sensitive.insert(own, names.class);
+            }
+        }
+    };
+    for (&(kind, first, second), &least) in &mined.spacing.pairs {
+        add(kind, first, second, least);
+    }
+    for (key, d) in &mined.pairs {
+        let PairKey { kind: HazardKind::Raw, guarded: false, .. } = *key else { continue };
+        let Some(cycles) = d.least() else { continue };
+        let kind = Kind::reads(key.file, key.high, key.used_as);
+        add(kind, key.producer, key.consumer, Least { cycles, seen: d.seen });
+    }
+    let mut out = String::from("kind,first,second,least,seen\n");
+    let mut stalls: BTreeMap<&str, Least> = BTreeMap::new();
+    for (&id, least) in &mined.spacing.stalls {
+        let text = mined.text(id);
+        let plain = text.split(':').next().unwrap_or(text);
+        stalls.entry(plain).or_default().add(least.cycles, least.seen);
+    }
+    for (name, Least { cycles, seen }) in stalls {
+        let _ = writeln!(out, "stall,{name},,{cycles},{seen}");
+    }
+    let class = |name: &'_ str| sensitive.get(name).copied();
+    for (&(kind, first, second), &Least { cycles, seen }) in &rows {
+        if seen < ENOUGH || says_nothing((kind, first, second), cycles, &rows, class) {
+            continue;
+        }
+        let cycles = cycles.min(u16::from(u8::MAX));
+        let _ = writeln!(out, "{},{first},{second},{cycles},{seen}", kind.name());
+    }
+    out
+}
+
+/// Whether the next coarser row that counts says the same.
+fn says_nothing<'a>(
+    (kind, first, second): (Kind, &'a str, &'a str),
+    cycles: u16,
+    rows: &Rows<'a>,
+    class: impl Fn(&str) -> Option<&'a str>,
+) -> bool {
+    let (a, b) = (class(first), class(second));
+    // In the order in which a reader looks for them.
+    let coarser = [b.map(|b| (kind, first, b)), a.map(|a| (kind, a, second)), a.zip(b).map(|(a, b)| (kind, a, b))];
+    let next = coarser.into_iter().flatten().find_map(|key| rows.get(&key).filter(|row| row.seen >= ENOUGH));
+    next.is_some_and(|row| row.cycles == cycles)
+}

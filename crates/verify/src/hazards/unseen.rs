@@ -1,0 +1,105 @@
+//! Does anything stand closer than compiled code was ever seen to leave it, though no rule says why it must not?
+//!
+//! Rules of registers, pipes and turns explain most distances. What instructions share besides is known only by the distances
+//! that compilers keep: a pair that was seen often enough (`sassafras_machine::mined::seen::ENOUGH`), and never so close, is a
+//! finding of its own kind. So it is inside a block, where the cycles between two are the sum of the stalls. A pair that is seldom
+//! seen says nothing here: whoever moves code keeps it as it came.
+
+use super::rules::Rules;
+use super::walk::HazardKind;
+use super::{Finding, Pair};
+use sassafras_control::{Field, volta};
+use sassafras_ir::{Effects, Function, Inst, Payload};
+use sassafras_machine::mined::seen::{Form, Kind, REACH, Seen};
+
+/// An instruction that others keep a distance from.
+#[derive(Clone, Copy)]
+struct Earlier {
+    inst: Inst,
+    ago: u16,
+}
+
+/// The forms of a function's opcodes.
+pub(super) fn forms(f: &Function, rules: &Rules) -> Vec<Form> {
+    rules.seen.map_or_else(Vec::new, |seen| f.opcodes().map(|text| seen.form(text)).collect())
+}
+
+/// Pairs inside blocks that stand closer than was ever seen.
+pub(super) fn check(f: &Function, rules: &Rules, forms: &[Form]) -> Vec<Finding> {
+    let Some(seen) = rules.seen else { return Vec::new() };
+    let form = |inst: Inst| forms[f.inst(inst).opcode.as_u32() as usize];
+    let mut findings = Vec::new();
+    let mut recent: Vec<Earlier> = Vec::new();
+    for block in f.blocks() {
+        recent.clear();
+        for &inst in f.block_insts(block) {
+            let Some(stall) = stall(f, inst) else {
+                recent.clear();
+                continue;
+            };
+            let second = form(inst);
+            for (place, first) in recent.iter().rev().enumerate() {
+                let other = form(first.inst);
+                if !(other.sensitive || second.sensitive) {
+                    continue;
+                }
+                let least = |kind| seen.least(kind, other, second).unwrap_or(1);
+                let next = if place == 0 { least(Kind::Next) } else { 1 };
+                let needed = u16::from(least(Kind::Near).max(next));
+                if first.ago < needed {
+                    findings.push(Finding {
+                        kind: HazardKind::Unseen,
+                        lane: None,
+                        producer: first.inst,
+                        consumer: inst,
+                        needed: Some(needed),
+                        given: first.ago,
+                    });
+                }
+            }
+            if stall > 0 && stall < u16::from(second.stall) && !is_end(f, inst) {
+                findings.push(Finding {
+                    kind: HazardKind::Unseen,
+                    lane: None,
+                    producer: inst,
+                    consumer: inst,
+                    needed: Some(u16::from(second.stall)),
+                    given: stall,
+                });
+            }
+            // Draining takes longer than any stall, and so does what is elsewhere.
+            if stall == 0 || f.inst(inst).effects.intersects(Effects::CALL | Effects::RET) {
+                recent.clear();
+                continue;
+            }
+            recent.push(Earlier { inst, ago: 0 });
+            recent.iter_mut().for_each(|earlier| earlier.ago += stall);
+            recent.retain(|earlier| earlier.ago < REACH);
+        }
+    }
+    findings
+}
+
+/// The least distance that was seen where the second of a pair reads what the first wrote, if there is less now.
+pub(super) fn too_close(seen: &Seen, forms: &[Form], pair: &Pair<'_>) -> Option<u16> {
+    if pair.kind != HazardKind::Raw || pair.guarded || pair.required_stall > 0 {
+        return None;
+    }
+    let f = pair.function;
+    let form = |inst: Inst| forms[f.inst(inst).opcode.as_u32() as usize];
+    let kind = Kind::reads(pair.file(), pair.part % 2 == 1, pair.used_as);
+    let least = u16::from(seen.least(kind, form(pair.producer), form(pair.consumer))?);
+    (pair.elapsed < least).then_some(least)
+}
+
+/// The stall of an instruction that runs and is understood.
+fn stall(f: &Function, inst: Inst) -> Option<u16> {
+    let Payload::Word(word) = f.inst(inst).payload else { return None };
+    let runs = word >> 12 & 15 != 15 && !f.inst(inst).effects.contains(Effects::OPAQUE);
+    runs.then(|| u16::from(volta::read(word).get(Field::Stall)))
+}
+
+/// A branch to itself stands behind the end and never stalls.
+fn is_end(f: &Function, inst: Inst) -> bool {
+    f.branch_targets(inst).any(|block| f.block_insts(block).first() == Some(&inst))
+}
