@@ -210,7 +210,7 @@ fn mine_some(
     let mut all: BTreeMap<&'static str, Mined> = BTreeMap::new();
     let mut rules: FxHashMap<Arch, Rules> = FxHashMap::default();
     for (arch, table, name, bytes) in codes {
-        let code = sassafras_sass::Code { name, arch: *arch, bytes, indirect: &[] };
+        let code = sassafras_sass::Code { name, arch: *arch, bytes, indirect: &[], jumps: &[] };
         let Ok(lifted) = sassafras_sass::lift(&code) else { continue };
         // A branch to anywhere joins every block with every other, which takes long and teaches little.
         if lifted.opaque > 0 && lifted.function.block_count() > JUMPY {

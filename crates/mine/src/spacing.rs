@@ -10,6 +10,7 @@ use crate::{Mined, PairKey};
 use rustc_hash::FxHashMap;
 use sassafras_control::{Field, volta};
 use sassafras_ir::{Effects, Function, Inst, Payload};
+use sassafras_machine::Category;
 use sassafras_machine::mined::seen::{ENOUGH, Kind, REACH, form_names};
 use sassafras_verify::hazards::HazardKind;
 use std::collections::BTreeMap;
@@ -158,9 +159,15 @@ pub fn write(mined: &Mined, table: &str) -> String {
         add(kind, first, second, least);
     }
     for (key, d) in &mined.pairs {
-        let PairKey { kind: HazardKind::Raw, guarded: false, .. } = *key else { continue };
-        let Some(cycles) = d.least() else { continue };
-        let kind = Kind::reads(key.file, key.high, key.used_as);
+        let (Some(cycles), false) = (d.least(), key.guarded) else { continue };
+        let PairKey { file, high, used_as, slot, .. } = *key;
+        // Where operands are read at different times, each place has its own distance.
+        let late = mined.category(key.consumer) == Some(Category::ImadWide);
+        let kind = match key.kind {
+            HazardKind::Raw => Kind::reads(file, high, used_as, if late { slot } else { (0, false) }),
+            HazardKind::Waw => Kind::Overwrites(file, high),
+            _ => continue,
+        };
         add(kind, key.producer, key.consumer, Least { cycles, seen: d.seen });
     }
     let mut out = String::from("kind,first,second,least,seen\n");

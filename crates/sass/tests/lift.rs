@@ -19,7 +19,7 @@ fn bra(guard: u128, words: i128) -> u128 {
 
 fn lift_words(words: &[u128], indirect: &[(u64, Vec<u64>)]) -> Result<Lifted, LiftError> {
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-    lift(&Code { name: "f", arch: Arch::SM_80, bytes: &bytes, indirect })
+    lift(&Code { name: "f", arch: Arch::SM_80, bytes: &bytes, indirect, jumps: &[] })
 }
 
 fn succs(lifted: &Lifted, block: usize) -> Vec<u32> {
@@ -51,6 +51,18 @@ fn a_condition_without_a_guard_still_falls_through() {
     let conditional = bra(7, 1) & !(0b111 << 87);
     let lifted = lift_words(&[conditional, FADD, EXIT], &[]).expect("lifts");
     assert_eq!(succs(&lifted, 0), [2, 1]);
+}
+
+#[test]
+fn a_branch_of_threads_that_are_apart_falls_through_otherwise() {
+    // BRA.DIV ~URZ, +1 and BRA.CONV ~URZ, +1: no register says whether they are taken.
+    for mode in [2, 3] {
+        let mask = 1 << 91 | 1 << 30 | 0x3f << 24;
+        let lifted = lift_words(&[bra(7, 1) | mode << 32 | mask, FADD, EXIT], &[]).expect("lifts");
+        assert_eq!((succs(&lifted, 0), lifted.opaque), (vec![2, 1], 0));
+    }
+    let uniform = lift_words(&[bra(7, 1) | 1 << 32, FADD, EXIT], &[]).expect("lifts");
+    assert_eq!(succs(&uniform, 0), [2], "BRA.U says only that all threads go");
 }
 
 #[test]
@@ -119,7 +131,7 @@ fn what_may_be_a_branch_goes_anywhere() {
 
 #[test]
 fn errors_name_the_function() {
-    let code = |bytes| Code { name: "f", arch: Arch::SM_80, bytes, indirect: &[] };
+    let code = |bytes| Code { name: "f", arch: Arch::SM_80, bytes, indirect: &[], jumps: &[] };
     let error = lift(&code(&[0; 17])).expect_err("ragged");
     assert!(error.to_string().contains("`f`: 17 bytes"), "{error}");
     assert_eq!(lift(&code(&[])).expect_err("empty"), LiftError::Empty("f".into()));
@@ -144,7 +156,7 @@ proptest! {
                 (small | OPCODES[op]).to_le_bytes()
             })
             .collect();
-        let code = Code { name: "f", arch: archs[which % archs.len()], bytes: &bytes, indirect: &[] };
+        let code = Code { name: "f", arch: archs[which % archs.len()], bytes: &bytes, indirect: &[], jumps: &[] };
         match lift(&code) {
             Ok(lifted) => prop_assert_eq!(verify::verify(&lifted.function), Ok(())),
             Err(error) => prop_assert!(matches!(error, LiftError::UnknownArch(_) | LiftError::Empty(_))),

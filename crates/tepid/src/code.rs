@@ -22,6 +22,8 @@ pub type Sources = [Option<Span>; 3];
 /// What is known of an opcode.
 #[derive(Clone, Copy, Debug)]
 pub struct Op {
+    /// `WARPGROUP.ARRIVE`: products of the warpgroup may follow.
+    pub arrives: bool,
     /// Its form in the tables of least distances.
     pub form: Form,
     /// Its category; none when no table has it.
@@ -256,6 +258,7 @@ fn op(table: Option<&MinedTable>, arch: Arch, text: &str) -> Op {
     };
     Op {
         category,
+        arrives: text == "WARPGROUP.ARRIVE",
         form,
         decoupled: facts.decoupled,
         queues: own_queues(text, category, &dispatch),
@@ -393,16 +396,33 @@ impl<'c, 'f> Distances<'c, 'f> {
         self.seen(producer, high, consumer, touch).map_or(needed, |seen| needed.max(u16::from(seen)))
     }
 
+    /// Whether the least distance that was seen counts: not where matrix instructions take turns, nor where plain arithmetic
+    /// overwrites results of its like.
+    pub fn asks_seen(&self, producer: Inst, consumer: Inst, touch: &Touch) -> bool {
+        let form = |inst| self.code.op(inst).form;
+        let plain = !form(producer).sensitive && !form(consumer).sensitive;
+        self.code.seen.is_some() && !touch.addend && !(touch.used_as == Use::Overwrite && plain)
+    }
+
     /// The least distance that was seen where the one reads what the other writes; none where that is rare.
     pub fn seen(&mut self, producer: Inst, high: bool, consumer: Inst, touch: &Touch) -> Option<u8> {
-        let seen = self.code.seen.filter(|_| touch.used_as != Use::Overwrite && !touch.addend)?;
-        let kind = Kind::reads(touch.file, high, touch.used_as);
+        let seen = self.code.seen.filter(|_| self.asks_seen(producer, consumer, touch))?;
+        let overwrites = touch.used_as == Use::Overwrite;
+        // Where operands are read at different times, each place has its own distance.
+        let late = self.code.op(consumer).category == Some(Category::ImadWide) && !overwrites;
+        let slot = if late { touch.slot } else { (0, false) };
+        let kind = match overwrites {
+            true => Kind::Overwrites(touch.file, high),
+            false => Kind::reads(touch.file, high, touch.used_as, slot),
+        };
         let number = |inst: Inst| u64::from(self.code.f.inst(inst).opcode.as_u32());
         let key = number(producer)
             | number(consumer) << 24
             | (touch.used_as as u64) << 48
             | (touch.file as u64) << 52
-            | u64::from(high) << 56;
+            | u64::from(high) << 56
+            | u64::from(slot.0) << 57
+            | u64::from(slot.1) << 63;
         let code = self.code;
         *self.seen.entry(key).or_insert_with(|| {
             seen.least(kind, code.op(producer).form, code.op(consumer).form)

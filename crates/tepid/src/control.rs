@@ -5,11 +5,13 @@
 
 use crate::boards;
 use crate::code::Code;
-use crate::fields::{self, Unsolvable};
+use crate::fields;
+use crate::obstacle::{Obstacle, Unsolvable};
 use crate::original::{Fields, Original};
 use crate::streams::Streams;
 use crate::{reuse, yields};
 use fixedbitset::FixedBitSet;
+use sassafras_ir::Inst;
 use sassafras_ir::cfg::Cfg;
 
 /// Rounds until no instruction asks for another scoreboard. Each round adds at least one.
@@ -17,6 +19,10 @@ const ROUNDS: usize = 16;
 
 /// The control fields of all instructions, by instruction.
 pub fn rebuild(code: &Code<'_>, original: &Original) -> Result<Vec<Fields>, Unsolvable> {
+    let insts = || code.f.blocks().flat_map(|block| code.f.block_insts(block));
+    if let Some(&inst) = insts().find(|&&inst| code.op(inst).form.unknown) {
+        return Err(Unsolvable { inst, obstacle: Obstacle::Unknown });
+    }
     let cfg = Cfg::new(code.f);
     let mut reads = FixedBitSet::with_capacity(code.f.inst_count());
     for _ in 0..ROUNDS {
@@ -33,5 +39,6 @@ pub fn rebuild(code: &Code<'_>, original: &Original) -> Result<Vec<Fields>, Unso
             return Ok(fields);
         }
     }
-    Err(Unsolvable::Unsettled)
+    let inst = Inst::from_u32(reads.ones().next_back().unwrap_or(0) as u32);
+    Err(Unsolvable { inst, obstacle: Obstacle::Scoreboards })
 }

@@ -12,6 +12,7 @@
 
 use crate::boards::Boards;
 use crate::code::{Code, Distances, LANES, Special, Touch, index};
+use crate::obstacle::{Obstacle, Rule, Unsolvable};
 use crate::original::{Depbar, Fields, Original};
 use crate::spacing::Spacing;
 use crate::state::{Exit, Pending, Reading, State, Tag, boards, exclude, predicate_place};
@@ -23,7 +24,6 @@ use sassafras_machine::constants;
 use sassafras_machine::dispatch::Pipe;
 use sassafras_machine::mined::seen::REACH;
 use sassafras_machine::mined::{File, Use};
-use thiserror::Error;
 
 /// How many pipes there are.
 pub const PIPES: usize = Pipe::ALL.len();
@@ -38,17 +38,6 @@ const SLOW: u16 = 100;
 const PASSES: u32 = 64;
 /// How often a block may be gone through before its waits only grow.
 const FREE_VISITS: u32 = 8;
-
-/// Why there are no fields for an order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Unsolvable {
-    /// A result is needed sooner than the instructions between can stall.
-    #[error("a result of fixed latency is needed {0} cycles sooner than stalls allow")]
-    TooClose(u32),
-    /// The data flow does not settle.
-    #[error("waits and stalls do not settle")]
-    Unsettled,
-}
 
 /// Waits and stalls for every instruction. Instructions whose sources are overwritten with nothing to wait for are
 /// added to `reads`: they need a read scoreboard, and the fields do not count.
@@ -129,6 +118,12 @@ impl Edges {
     }
 }
 
+/// What to say of instructions whose waits and stalls do not settle.
+fn unsettled(insts: &[Inst]) -> Unsolvable {
+    let inst = insts.first().copied().unwrap_or_else(|| Inst::from_u32(0));
+    Unsolvable { inst, obstacle: Obstacle::Unsettled }
+}
+
 /// The block that a call inside the code goes to.
 fn callee(code: &Code<'_>, inst: Inst) -> Option<Block> {
     let f = code.f;
@@ -139,6 +134,36 @@ fn callee(code: &Code<'_>, inst: Inst) -> Option<Block> {
         Operand::Label(block) => Some(*block),
         _ => None,
     })
+}
+
+/// When an instruction can go, and what it stands away from until then.
+#[derive(Clone, Copy, Debug)]
+struct Ready {
+    at: i32,
+    rule: Option<Rule>,
+}
+
+impl Ready {
+    /// Not before this cycle, by this rule.
+    fn not_before(&mut self, at: i32, rule: Rule) {
+        if at > self.at {
+            *self = Ready { at, rule: Some(rule) };
+        }
+    }
+
+    /// What to say if an instruction cannot come that late.
+    fn missed(self, inst: Inst, short: u32) -> Unsolvable {
+        Unsolvable { inst, obstacle: Obstacle::TooClose { short, rule: self.rule } }
+    }
+}
+
+/// What comes of going through a block.
+#[derive(Default)]
+struct Visit {
+    /// Blocks to go through again.
+    again: Vec<Block>,
+    /// Whether it has to be gone through again when these have been.
+    waits: bool,
 }
 
 struct Pass<'a, 'f> {
@@ -172,37 +197,44 @@ impl Pass<'_, '_> {
         queue.insert_range(..);
         // A block is done anew when a state before it changes or a floor in it rises, both of which end.
         let mut budget = 64 * order.len() + 1024;
-        while let Some(next) = queue.minimum() {
+        // Those that wait for stalls of blocks before them come when nothing else is to be done.
+        let mut waiting = FixedBitSet::with_capacity(order.len());
+        while let Some(next) = queue.minimum().or_else(|| waiting.minimum()) {
             queue.remove(next);
-            budget = budget.checked_sub(1).ok_or(Unsolvable::Unsettled)?;
-            for changed in self.block(order[next])? {
-                queue.insert(place[changed.as_u32() as usize]);
-            }
+            waiting.remove(next);
+            let (block, left) = (order[next], budget.checked_sub(1));
+            budget = left.ok_or_else(|| unsettled(f.block_insts(block)))?;
+            let Visit { again, waits } = self.block(block)?;
+            waiting.set(next, waits);
+            again.into_iter().for_each(|changed| queue.insert(place[changed.as_u32() as usize]));
+            queue.difference_with(&waiting);
         }
         Ok(())
     }
 
-    /// Goes through a block. Returns the blocks to go through again.
-    fn block(&mut self, block: Block) -> Result<Vec<Block>, Unsolvable> {
+    /// Goes through a block.
+    fn block(&mut self, block: Block) -> Result<Visit, Unsolvable> {
         self.visits[block.as_u32() as usize] += 1;
         let entry = self.edges.merged(block);
         let insts = self.code.f.block_insts(block);
-        let Some(&first) = insts.first() else { return Ok(Vec::new()) };
+        let Some(&first) = insts.first() else { return Ok(Visit::default()) };
         let mut again = Vec::new();
         let (deficit, mask) = self.deficit(&entry, first, 0);
-        if deficit > 0 {
+        if deficit.at > 0 {
             // Whoever leads here too soon stalls longer. All must be ready for what is waited for on any way here.
             let edges = self.edges.entering[block.as_u32() as usize].clone();
             for (from, state) in &edges {
                 let Some(state) = state else { continue };
                 let (deficit, _) = self.deficit(state, first, mask);
-                if deficit > 0 {
-                    again.extend(self.raise(*from, deficit)?);
+                if deficit.at > 0 {
+                    let raised = self.raise(*from, deficit.at);
+                    again.extend(raised.map_err(|short| deficit.missed(first, short))?);
                 }
             }
         }
+        let mut missed = unsettled(insts);
         for _ in 0..PASSES {
-            let mut again_here = false;
+            let (mut again_here, mut waits) = (false, false);
             self.state.enter(&entry);
             let mut clock = 0;
             let mut before: Option<Inst> = None;
@@ -210,29 +242,32 @@ impl Pass<'_, '_> {
                 self.state.number += 1;
                 let ready = self.wait(inst, clock, 0);
                 if let Some(before) = before
-                    && ready > clock
+                    && ready.at > clock
                 {
-                    let more = ready - clock;
+                    let more = ready.at - clock;
                     let stall = i32::from(self.fields[index(before)].stall) + more;
                     if stall > i32::from(MAX_STALL) {
                         self.floors[index(before)] = MAX_STALL;
                         let rest = stall - i32::from(MAX_STALL);
                         self.fields[index(before)].stall = MAX_STALL;
-                        let changed = self.spread(block, &insts[..i], rest, DEEP)?;
+                        let changed = self.spread(block, &insts[..i], rest, DEEP);
+                        let changed = changed.map_err(|short| ready.missed(inst, short))?;
                         if changed.len() > 1 {
-                            // Those before it take the rest; this one is done again when they have.
-                            again.extend(changed);
-                            return Ok(again);
+                            // Blocks before it take the rest; it goes on as if they had, and is done again when they have.
+                            again.extend(changed.into_iter().filter(|&other| other != block));
+                            waits = true;
+                        } else {
+                            // Those before it in the block do. Everything is looked at once before it is done again.
+                            again_here = true;
+                            missed = ready.missed(inst, rest as u32);
                         }
-                        // Those before it in the block do. Everything is looked at once before it is done again.
-                        again_here = true;
                     } else {
                         self.fields[index(before)].stall = stall as u8;
                     }
                 }
-                clock = ready;
+                clock = ready.at;
                 self.issue(inst, clock);
-                let least = self.code.op(inst).dispatch.least.max(self.floors[index(inst)]).min(MAX_STALL);
+                let least = self.least(inst).max(self.floors[index(inst)]).min(MAX_STALL);
                 self.fields[index(inst)].stall = least;
                 clock += i32::from(least);
                 before = Some(inst);
@@ -247,7 +282,7 @@ impl Pass<'_, '_> {
                     self.state.clear();
                 }
             }
-            if again_here {
+            if again_here && !waits {
                 continue;
             }
             let exit = self.state.leave(clock);
@@ -256,13 +291,23 @@ impl Pass<'_, '_> {
                     again.push(succ);
                 }
             }
-            return Ok(again);
+            return Ok(Visit { again, waits });
         }
-        Err(Unsolvable::Unsettled)
+        Err(missed)
+    }
+
+    /// The least stall of an instruction, whatever follows. What never runs stands there for its stall alone.
+    fn least(&self, inst: Inst) -> u8 {
+        let least = self.code.op(inst).dispatch.least;
+        let fills = |word: u128| word >> 12 & 15 == 15;
+        match self.code.f.inst(inst).payload {
+            Payload::Word(word) if fills(word) => least.max(self.original.fields[index(inst)].stall),
+            _ => least,
+        }
     }
 
     /// How many cycles too soon an instruction comes right behind a state, and what it waits for: these scoreboards at least.
-    fn deficit(&mut self, entry: &Exit, first: Inst, mask: u8) -> (i32, u8) {
+    fn deficit(&mut self, entry: &Exit, first: Inst, mask: u8) -> (Ready, u8) {
         self.state.enter(entry);
         self.state.number += 1;
         let wait = self.fields[index(first)].wait;
@@ -271,8 +316,9 @@ impl Pass<'_, '_> {
         (ready, mask)
     }
 
-    /// An instruction that control leaves from stalls longer than it does now. Returns the blocks that changed.
-    fn raise(&mut self, inst: Inst, cycles: i32) -> Result<Vec<Block>, Unsolvable> {
+    /// An instruction that control leaves from stalls longer than it does now. Returns the blocks that changed, or how many cycles are
+    /// missing.
+    fn raise(&mut self, inst: Inst, cycles: i32) -> Result<Vec<Block>, u32> {
         let block = self.block_of[index(inst)];
         let insts = self.code.f.block_insts(block);
         let at = insts.iter().position(|&other| other == inst).unwrap_or(0);
@@ -280,14 +326,14 @@ impl Pass<'_, '_> {
     }
 
     /// Instructions of a block stall longer, the last ones first; what they cannot take those before the block do. Returns the
-    /// blocks that changed.
+    /// blocks that changed, or how many cycles are missing.
     fn spread(
         &mut self,
         block: Block,
         insts: &[Inst],
         mut cycles: i32,
         deep: u32,
-    ) -> Result<Vec<Block>, Unsolvable> {
+    ) -> Result<Vec<Block>, u32> {
         for &inst in insts.iter().rev() {
             let now = self.fields[index(inst)].stall.max(self.floors[index(inst)]);
             let more = cycles.min(i32::from(MAX_STALL - now));
@@ -300,7 +346,7 @@ impl Pass<'_, '_> {
         let before: Vec<Inst> =
             self.edges.entering[block.as_u32() as usize].iter().map(|&(from, _)| from).collect();
         if before.is_empty() || deep == 0 {
-            return Err(Unsolvable::TooClose(cycles as u32));
+            return Err(cycles as u32);
         }
         let mut changed = vec![block];
         for from in before {
@@ -315,13 +361,13 @@ impl Pass<'_, '_> {
     /// Places the waits of an instruction, for these scoreboards at least. Returns when it can go: its operands of fixed latency are there, its pipes take
     /// it, and the scoreboards that it waits for are surely set. What waits may take is not counted on: an instruction
     /// that set a scoreboard under a guard may not have run.
-    fn wait(&mut self, inst: Inst, clock: i32, at_least: u8) -> i32 {
+    fn wait(&mut self, inst: Inst, clock: i32, at_least: u8) -> Ready {
         let code = self.code;
         let effects = code.f.inst(inst).effects;
         // Once a block has been gone through often, waits only grow, so that everything settles.
         let settling = self.visits[self.block_of[index(inst)].as_u32() as usize] > FREE_VISITS;
         let mut mask = at_least | if settling { self.fields[index(inst)].wait } else { 0 };
-        let mut ready = clock;
+        let mut ready = Ready { at: clock, rule: None };
         let guard = self.guard(inst);
         for touch in code.reads(inst).iter().chain(code.writes(inst)) {
             self.meet(inst, touch, guard, &mut mask, &mut ready);
@@ -335,6 +381,9 @@ impl Pass<'_, '_> {
                 }
             }
         }
+        if code.op(inst).arrives {
+            self.arrive(inst, &mut mask);
+        }
         if effects.intersects(Effects::CALL | Effects::RET) {
             for pending in self.state.guarded() {
                 match self.board_for(&pending, mask) {
@@ -346,7 +395,8 @@ impl Pass<'_, '_> {
         if mask != 0 {
             for b in boards(mask) {
                 if let Some(set) = self.state.set[b] {
-                    ready = ready.max(set + i32::from(constants().scoreboard_set_to_wait));
+                    let set = set + i32::from(constants().scoreboard_set_to_wait);
+                    ready.not_before(set, Rule::Scoreboard { board: b as u8 });
                 }
             }
             self.state.wait(mask);
@@ -358,19 +408,23 @@ impl Pass<'_, '_> {
         }
         self.fields[index(inst)].wait = mask;
         let op = code.op(inst);
-        let pipes = op.dispatch.needed().map(|pipe| self.state.free[pipe as usize]).max();
-        let settled = if op.switches { self.state.settled } else { clock };
-        ready.max(pipes.unwrap_or(clock)).max(settled).max(self.spaced(inst, clock))
+        for pipe in op.dispatch.needed() {
+            ready.not_before(self.state.free[pipe as usize], Rule::Pipe(pipe));
+        }
+        if op.switches {
+            ready.not_before(self.state.settled, Rule::Settled);
+        }
+        self.spaced(inst, clock, &mut ready);
+        ready
     }
 
-    /// When an instruction is no closer to those before it than compiled code was ever seen to leave them.
-    fn spaced(&mut self, inst: Inst, clock: i32) -> i32 {
+    /// No instruction is closer to those before it than compiled code was ever seen to leave them.
+    fn spaced(&mut self, inst: Inst, clock: i32, ready: &mut Ready) {
         let sensitive = self.spacing.is_sensitive(inst);
         if !sensitive && clock - self.state.last_sensitive >= i32::from(REACH) {
-            return clock;
+            return;
         }
         let block = self.block_of[index(inst)];
-        let mut ready = clock;
         let mut next = true;
         for &(first, issued) in self.state.recent.iter().rev() {
             if clock - issued >= i32::from(REACH) {
@@ -378,11 +432,28 @@ impl Pass<'_, '_> {
             }
             let together = self.block_of[index(first)] == block;
             if sensitive || self.spacing.is_sensitive(first) {
-                ready = ready.max(issued + self.spacing.needed(first, inst, next && together, together));
+                let cycles = self.spacing.needed(first, inst, next && together, together);
+                ready.not_before(issued + cycles, Rule::Seen { first, cycles: cycles as u16 });
             }
             next = false;
         }
-        ready
+    }
+
+    /// Products of a warpgroup wait for no scoreboard: what they read is waited for where the warpgroup arrives.
+    fn arrive(&mut self, inst: Inst, mask: &mut u8) {
+        let code = self.code;
+        let insts = code.f.block_insts(self.block_of[index(inst)]);
+        let behind = insts.iter().skip_while(|&&other| other != inst).skip(1);
+        let products = behind.take_while(|&&other| !code.op(other).arrives);
+        for &product in products.filter(|&&other| code.op(other).special == Special::Warpgroup) {
+            for touch in code.reads(product).iter().filter(|touch| touch.file == File::General) {
+                for pending in self.state.on(touch.lane) {
+                    if pending.guarded && pending.write && !self.state.is_over(pending) {
+                        *mask |= self.board_for(pending, *mask).unwrap_or(0);
+                    }
+                }
+            }
+        }
     }
 
     fn guard(&self, inst: Inst) -> Option<Tag> {
@@ -394,13 +465,13 @@ impl Pass<'_, '_> {
     }
 
     /// What is under way on a lane that an instruction touches.
-    fn meet(&mut self, inst: Inst, touch: &Touch, guard: Option<Tag>, mask: &mut u8, ready: &mut i32) {
+    fn meet(&mut self, inst: Inst, touch: &Touch, guard: Option<Tag>, mask: &mut u8, ready: &mut Ready) {
         let queues = self.code.op(inst).queues;
         let overwrites = touch.used_as == Use::Overwrite;
         if overwrites {
             let reading = self.state.reading(touch.lane);
             let varies = self.code.is_guarded(inst, touch);
-            *ready = (*ready).max(if varies { reading.varying } else { reading.fixed });
+            ready.not_before(if varies { reading.varying } else { reading.fixed }, Rule::Source);
         }
         for i in 0..self.state.on(touch.lane).len() {
             let pending = self.state.on(touch.lane)[i];
@@ -426,7 +497,8 @@ impl Pass<'_, '_> {
                     }
                     false => 1,
                 };
-                *ready = (*ready).max(pending.issued + i32::from(cycles));
+                let rule = Rule::Behind { producer: pending.producer, cycles };
+                ready.not_before(pending.issued + i32::from(cycles), rule);
             } else if !self.state.is_over(&pending) {
                 if self.is_slow(&pending, *mask) {
                     self.reads.insert(index(pending.producer));
@@ -442,10 +514,8 @@ impl Pass<'_, '_> {
     /// Cycles until a result of fixed latency may be touched. Who reads one that is seldom read so keeps its distance.
     fn reached(&mut self, pending: &Pending, inst: Inst, touch: &Touch) -> u16 {
         let needed = self.distances.between(pending.producer, pending.high, inst, touch);
-        let rare = touch.used_as != Use::Overwrite
-            && !touch.addend
-            && self.code.seen.is_some()
-            && self.distances.seen(pending.producer, pending.high, inst, touch).is_none();
+        let asked = self.distances.asks_seen(pending.producer, inst, touch);
+        let rare = asked && self.distances.seen(pending.producer, pending.high, inst, touch).is_none();
         if !rare || self.block_of[index(pending.producer)] != self.block_of[index(inst)] {
             return needed;
         }

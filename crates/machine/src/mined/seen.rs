@@ -32,8 +32,11 @@ pub enum Kind {
     Next,
     /// Both stand in one block, whatever stands between.
     Near,
-    /// The second reads what the first wrote, in this file and half, in this way.
-    Reads(File, bool, Use),
+    /// The second reads what the first wrote, in this file and half, in this way; at this place of its operands, counted twice and
+    /// one more for odd registers, where it reads them at different times, else 0.
+    Reads(File, bool, Use, u8),
+    /// The second overwrites what the first wrote, in this file and half.
+    Overwrites(File, bool),
 }
 
 impl Kind {
@@ -42,15 +45,20 @@ impl Kind {
         match self {
             Kind::Next => "next".to_owned(),
             Kind::Near => "near".to_owned(),
-            Kind::Reads(file, high, used_as) => {
-                format!("{} {} {}", file.name(), if high { "high" } else { "low" }, used_as.name())
+            Kind::Reads(file, high, used_as, 0) => {
+                format!("{} {} {}", file.name(), half(high), used_as.name())
             }
+            Kind::Reads(file, high, used_as, slot) => {
+                format!("{} {} {} {slot}", file.name(), half(high), used_as.name())
+            }
+            Kind::Overwrites(file, high) => format!("{} {} overwrite", file.name(), half(high)),
         }
     }
 
     /// Reading what was written; branches read their guard as others do.
-    pub fn reads(file: File, high: bool, used_as: Use) -> Kind {
-        Kind::Reads(file, high, if used_as == Use::Branch { Use::Guard } else { used_as })
+    pub fn reads(file: File, high: bool, used_as: Use, (place, odd): (u8, bool)) -> Kind {
+        let used_as = if used_as == Use::Branch { Use::Guard } else { used_as };
+        Kind::Reads(file, high, used_as, place.min(15) * 2 + u8::from(odd))
     }
 
     fn parse(text: &str) -> Option<Kind> {
@@ -61,18 +69,30 @@ impl Kind {
                 let mut words = text.split(' ');
                 let file = words.next()?.parse().ok()?;
                 let high = words.next()? == "high";
-                Some(Kind::Reads(file, high, words.next()?.parse().ok()?))
+                match words.next()?.parse().ok()? {
+                    Use::Overwrite => Some(Kind::Overwrites(file, high)),
+                    used_as => {
+                        let slot = words.next().map_or(Some(0), |slot| slot.parse().ok())?;
+                        Some(Kind::Reads(file, high, used_as, slot))
+                    }
+                }
             }
         }
     }
+}
+
+fn half(high: bool) -> &'static str {
+    if high { "high" } else { "low" }
 }
 
 /// How a form is named in the table, from fine to coarse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Form {
     names: [u16; 2],
-    /// Has hidden state, an unusual pipe or takes its time: its distances hold whether or not registers connect it.
+    /// Not plain arithmetic that a device confirmed: its distances hold whether or not registers connect it.
     pub sensitive: bool,
+    /// Its timing is not understood.
+    pub unknown: bool,
     /// The least stall that it was ever seen with; 1 where it was never seen.
     pub stall: u8,
 }
@@ -80,7 +100,7 @@ pub struct Form {
 impl Default for Form {
     /// Of which nothing is known and nothing asked.
     fn default() -> Form {
-        Form { names: [NOBODY; 2], sensitive: false, stall: 1 }
+        Form { names: [NOBODY; 2], sensitive: false, unknown: false, stall: 1 }
     }
 }
 
@@ -95,6 +115,8 @@ pub struct FormNames<'a> {
     pub class: &'a str,
     /// See [`Form::sensitive`].
     pub sensitive: bool,
+    /// See [`Form::unknown`].
+    pub unknown: bool,
 }
 
 /// The names of an opcode in a table.
@@ -104,36 +126,20 @@ pub fn form_names<'a>(table: &str, opcode: &'a str) -> FormNames<'a> {
         || std::iter::successors(Some(plain), |name| name.rsplit_once('.').map(|(front, _)| front));
     let row = |name: &str, kind| FORMS.get(name).is_some_and(|row| row.kind == kind && row.serves(table));
     let category = Category::of(plain);
-    let ordinary = matches!(
-        category,
-        Some(
-            Category::Alu
-                | Category::Fma
-                | Category::ImadWide
-                | Category::Half
-                | Category::Fp64
-                | Category::Uniform
-                | Category::UniformLoad
-        )
-    );
     let state = shorter().any(|name| row(name, FormKind::State)) || category.is_none_or(has_state);
     let proven = row(plain, FormKind::Ordinary);
     let class = if state { plain } else { class_of(table, opcode) };
     FormNames {
         own: (!proven && class != plain).then_some(plain),
         class,
-        sensitive: state || !ordinary || !has_device(table),
+        sensitive: state || !proven,
+        unknown: shorter().any(|name| row(name, FormKind::Unknown)),
     }
 }
 
 /// Whether instructions of a category share state that is in no register.
 fn has_state(category: Category) -> bool {
     matches!(category, Category::Barrier | Category::Control | Category::WarpgroupMma)
-}
-
-/// Whether distances of a table were confirmed on a device, so that plain arithmetic needs no more than its rules.
-pub fn has_device(table: &str) -> bool {
-    table == "sm_90"
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -143,6 +149,8 @@ enum FormKind {
     Ordinary,
     /// It has state of its own, and is like no other.
     State,
+    /// Its timing is not understood: code that holds it stays as it came.
+    Unknown,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -231,6 +239,7 @@ impl Seen {
         Form {
             names: [names.own.map_or(NOBODY, number), number(names.class)],
             sensitive: names.sensitive,
+            unknown: names.unknown,
             stall: self.stalls.get(plain).copied().unwrap_or(1),
         }
     }

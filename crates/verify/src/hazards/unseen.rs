@@ -10,6 +10,7 @@ use super::walk::HazardKind;
 use super::{Finding, Pair};
 use sassafras_control::{Field, volta};
 use sassafras_ir::{Effects, Function, Inst, Payload};
+use sassafras_machine::Category;
 use sassafras_machine::mined::seen::{Form, Kind, REACH, Seen};
 
 /// An instruction that others keep a distance from.
@@ -82,12 +83,14 @@ pub(super) fn check(f: &Function, rules: &Rules, forms: &[Form]) -> Vec<Finding>
 
 /// The least distance that was seen where the second of a pair reads what the first wrote, if there is less now.
 pub(super) fn too_close(seen: &Seen, forms: &[Form], pair: &Pair<'_>) -> Option<u16> {
-    if pair.kind != HazardKind::Raw || pair.guarded || pair.required_stall > 0 {
+    if pair.kind != HazardKind::Raw || pair.guarded || pair.required_stall > 0 || pair.waited {
         return None;
     }
     let f = pair.function;
     let form = |inst: Inst| forms[f.inst(inst).opcode.as_u32() as usize];
-    let kind = Kind::reads(pair.file(), pair.part % 2 == 1, pair.used_as);
+    let late = Category::of(f.opcode_text(f.inst(pair.consumer).opcode)) == Some(Category::ImadWide);
+    let slot = if late { pair.slot } else { (0, false) };
+    let kind = Kind::reads(pair.file(), pair.part % 2 == 1, pair.used_as, slot);
     let least = u16::from(seen.least(kind, form(pair.producer), form(pair.consumer))?);
     (pair.elapsed < least).then_some(least)
 }

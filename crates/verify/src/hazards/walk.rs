@@ -466,6 +466,10 @@ impl<'a> Walker<'a> {
         {
             self.live.end_where(|fact| fact.guard == Some(WARPGROUP) && fact.behind > left);
         }
+        // Products of a warpgroup wait for nothing: what they read is there when the warpgroup arrives.
+        if self.info(inst).special == Special::WarpgroupMma {
+            return;
+        }
         let drained = control.wait | depbar.map_or(0, |d| d.drained);
         let waits = drained | depbar.map_or(0, |d| 1 << d.board);
         if waits == 0 {
