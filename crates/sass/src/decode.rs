@@ -278,7 +278,10 @@ impl Decoded {
     /// on when the threads have not diverged.
     pub(crate) fn has_condition(&self) -> bool {
         let uniform = |reg: &RegOperand| reg.span.class() == RegClass::Uniform;
-        self.condition().is_some() || matches!(self.flow(), Flow::Branch { .. }) && self.reads().any(uniform)
+        let flow = self.row.and_then(|row| row.flow.as_ref());
+        matches!(flow, Some(FlowKind::BranchIf(_)))
+            || self.condition().is_some()
+            || matches!(self.flow(), Flow::Branch { .. }) && self.reads().any(uniform)
     }
 
     /// Whether it opens a region that only some threads run through.
@@ -333,7 +336,9 @@ impl Decoded {
             return Flow::Next;
         };
         match kind {
-            FlowKind::Branch(offset) => Flow::Branch { target: self.target(offset) },
+            FlowKind::Branch(offset) | FlowKind::BranchIf(offset) => {
+                Flow::Branch { target: self.target(offset) }
+            }
             FlowKind::Call(offset) => Flow::Call { target: self.target(offset) },
             FlowKind::Reconverge(offset) => Flow::Reconverge { target: self.target(offset) },
             FlowKind::IndirectBranch => Flow::IndirectBranch,

@@ -54,6 +54,18 @@ fn a_condition_without_a_guard_still_falls_through() {
 }
 
 #[test]
+fn a_branch_of_threads_that_are_apart_falls_through_otherwise() {
+    // BRA.DIV ~URZ, +1 and BRA.CONV ~URZ, +1: no register says whether they are taken.
+    for mode in [2, 3] {
+        let mask = 1 << 91 | 1 << 30 | 0x3f << 24;
+        let lifted = lift_words(&[bra(7, 1) | mode << 32 | mask, FADD, EXIT], &[]).expect("lifts");
+        assert_eq!((succs(&lifted, 0), lifted.opaque), (vec![2, 1], 0));
+    }
+    let uniform = lift_words(&[bra(7, 1) | 1 << 32, FADD, EXIT], &[]).expect("lifts");
+    assert_eq!(succs(&uniform, 0), [2], "BRA.U says only that all threads go");
+}
+
+#[test]
 fn indirect_branches_go_where_the_caller_says_or_anywhere() {
     let words = [BRX, FADD, EXIT, FADD, EXIT];
     let known = lift_words(&words, &[(0, vec![0x30, 0x10])]).expect("lifts");

@@ -57,7 +57,10 @@ impl Relative {
         let rows = self.table?.rows((word & 0xfff) as usize);
         let row = rows.iter().find(|row| row.when.iter().all(|condition| condition.holds(word)))?;
         match row.flow.as_ref()? {
-            FlowKind::Branch(pieces) | FlowKind::Call(pieces) | FlowKind::Reconverge(pieces) => Some(pieces),
+            FlowKind::Branch(pieces)
+            | FlowKind::BranchIf(pieces)
+            | FlowKind::Call(pieces)
+            | FlowKind::Reconverge(pieces) => Some(pieces),
             _ => None,
         }
     }

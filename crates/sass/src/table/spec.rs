@@ -185,6 +185,8 @@ pub(crate) struct MemSpec {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FlowKind {
     Branch(Box<[Bits]>),
+    /// Taken or not, although no operand need say so.
+    BranchIf(Box<[Bits]>),
     IndirectBranch,
     Call(Box<[Bits]>),
     AbsoluteCall,
@@ -443,6 +445,7 @@ pub(crate) fn flow(text: &str) -> Result<Option<FlowKind>, String> {
     };
     Ok(Some(match kind {
         "branch" => FlowKind::Branch(pieces()?),
+        "branch_if" => FlowKind::BranchIf(pieces()?),
         "call" => FlowKind::Call(pieces()?),
         "reconverge" => FlowKind::Reconverge(pieces()?),
         _ if !fields.is_empty() => return Err(format!("`{text}`: no relative target expected")),
