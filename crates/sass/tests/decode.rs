@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use sassafras_ir::{AccessFlags, Effects, RegClass, Space};
 use sassafras_machine::{Arch, Category};
+use sassafras_sass::program::Relative;
 use sassafras_sass::{Decoded, Decoder, Flow, decode};
 
 /// Reads and writes as text: `R4:2 UR6`.
@@ -232,6 +233,12 @@ fn control_flow_names_its_target() {
     let exit = decode(0x0380_0000_0000_0000_0000_794d, Arch::SM_80, 0);
     assert_eq!((exit.flow(), exit.effects()), (Flow::Exit, Effects::EXIT));
     // BSSY B0, +0x960 writes a barrier register and names where threads meet again.
+    // WARPSYNC R163, WARPSYNC 0xffffffff: the mask is where later machines have a distance.
+    for word in [0x0380_0000_0000_00a3_0000_7348, 0x0380_0000_ffff_ffff_0000_7948] {
+        let warpsync = decode(word, Arch::SM_80, 0x100);
+        assert_eq!(warpsync.flow(), Flow::Reconverge { target: 0x110 }, "the next instruction");
+        assert_eq!(Relative::new(Arch::SM_80).mask(word), 0, "nothing to change when it moves");
+    }
     let bssy = decode(0x0380_0000_0000_0950_0000_7945, Arch::SM_80, 0);
     assert_eq!(bssy.flow(), Flow::Reconverge { target: 0x960 });
     let written = bssy.writes().next().expect("a barrier").span;

@@ -433,7 +433,7 @@ pub(crate) fn memory(text: &str, context: &Context<'_>) -> Result<Box<[MemSpec]>
         .collect()
 }
 
-/// `exit`, or `branch 16..24+34..82` where the target is relative.
+/// `exit`, or `branch 16..24+34..82` where the target is relative. Threads that `reconverge` nowhere else meet behind the instruction.
 pub(crate) fn flow(text: &str) -> Result<Option<FlowKind>, String> {
     let (kind, fields) = text.split_once(' ').unwrap_or((text, ""));
     let pieces = || -> Result<Box<[Bits]>, String> {
@@ -447,6 +447,7 @@ pub(crate) fn flow(text: &str) -> Result<Option<FlowKind>, String> {
         "branch" => FlowKind::Branch(pieces()?),
         "branch_if" => FlowKind::BranchIf(pieces()?),
         "call" => FlowKind::Call(pieces()?),
+        "reconverge" if fields.is_empty() => FlowKind::Reconverge(Box::default()),
         "reconverge" => FlowKind::Reconverge(pieces()?),
         _ if !fields.is_empty() => return Err(format!("`{text}`: no relative target expected")),
         "" => return Ok(None),
