@@ -23,7 +23,7 @@ pub fn sass_decode(data: &[u8]) -> bool {
             indirect.push((pc, vec![0, pc, u64::from(*options) << 4]));
         }
     }
-    match lift(&Code { name: "f", arch, bytes, indirect: &indirect }) {
+    match lift(&Code { name: "f", arch, bytes, indirect: &indirect, jumps: &[] }) {
         Ok(lifted) => {
             assert_eq!(verify::verify(&lifted.function), Ok(()));
             assert_eq!(lifted.function.inst_count() + lifted.padding, bytes.len() / 16);

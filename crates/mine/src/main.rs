@@ -170,8 +170,13 @@ fn mine(paths: &[PathBuf], number: u32, args: &Args) -> Result<BTreeMap<&'static
             let parts = code.par_chunks(64).map(|codes| {
                 let mut mined = Mined::default();
                 for code in codes {
-                    let code =
-                        sassafras_sass::Code { name: code.name, arch, bytes: code.bytes, indirect: &[] };
+                    let code = sassafras_sass::Code {
+                        name: code.name,
+                        arch,
+                        bytes: code.bytes,
+                        indirect: &[],
+                        jumps: &[],
+                    };
                     let Ok(lifted) = sassafras_sass::lift(&code) else { continue };
                     match args.gaps {
                         Some(_) => mined.gaps.function(&lifted.function),

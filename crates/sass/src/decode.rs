@@ -84,6 +84,8 @@ pub struct Decoded {
     row: Option<&'static Row>,
     /// Opaque, with an opcode of a control-flow instruction.
     may_branch: bool,
+    /// A call that nothing comes back from.
+    jumps: bool,
     word: u128,
     pc: u64,
     guard: Option<Guard>,
@@ -111,6 +113,13 @@ const TRUE: u64 = 7;
 pub(crate) const INSTRUCTION_BYTES: u64 = 16;
 /// Branch offsets count four bytes.
 const OFFSET_UNIT: i64 = 4;
+/// Where the form of an arithmetic opcode sits; the form with registers alone, and that with a number for the second source.
+const FORM_BIT: u32 = 9;
+const REGISTERS: u16 = 1;
+const IMMEDIATE: u16 = 4;
+/// Where the second and the third source of the form with registers alone are named.
+const SECOND_SOURCE: u8 = 32;
+const THIRD_SOURCE: u8 = 64;
 /// Set in a constant source when its bank address comes from a uniform register pair.
 const BINDLESS: u32 = 91;
 
@@ -132,7 +141,8 @@ impl Decoder {
 
     /// Decodes one word at byte address `pc`.
     pub fn decode(&self, word: u128, pc: u64) -> Decoded {
-        let mut out = Decoded { row: None, may_branch: false, word, pc, guard: None, regs: SmallVec::new() };
+        let regs = SmallVec::new();
+        let mut out = Decoded { row: None, may_branch: false, jumps: false, word, pc, guard: None, regs };
         let Some(table) = self.table else {
             return out;
         };
@@ -244,6 +254,10 @@ impl Decoded {
         (self.word & OPCODE_MASK) as u16
     }
 
+    fn form(&self) -> u16 {
+        self.opcode() >> FORM_BIT
+    }
+
     /// The name, with the modifiers that the table tells apart; `None` when opaque.
     pub fn mnemonic(&self) -> Option<&'static str> {
         self.row.map(|row| &*row.mnemonic)
@@ -294,6 +308,43 @@ impl Decoded {
         }
     }
 
+    /// Whether control surely does not go on to the next instruction.
+    pub(crate) fn leaves(&self) -> bool {
+        self.effects().intersects(Effects::TERMINATOR)
+            && !self.is_opaque()
+            && self.guard().is_none()
+            && !self.never_runs()
+            && !self.has_condition()
+    }
+
+    /// Whether all that it writes is in its word: a number, or the address of a place that it names.
+    pub(crate) fn names_a_place(&self) -> bool {
+        let is_number = self.mnemonic() == Some("MOV") && self.form() == IMMEDIATE;
+        is_number || matches!(self.flow(), Flow::Reconverge { .. })
+    }
+
+    /// The register that it copies to another one, if that is all it does: by `MOV`, or as a sum with a product of zeros.
+    pub(crate) fn copied(&self) -> Option<Lane> {
+        let place = match self.mnemonic()? {
+            "MOV" if self.form() == REGISTERS => SECOND_SOURCE,
+            "IMAD" if self.form() == REGISTERS => THIRD_SOURCE,
+            _ => return None,
+        };
+        match &self.regs[..] {
+            [to, from] if to.written && from.read => {
+                let is_whole =
+                    to.span.len() == 1 && from.span.len() == 1 && from.span.class() == RegClass::Gpr;
+                (is_whole && from.field?.lo() == place).then(|| from.span.first())
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes a call inside its section for the branch that it is when nothing comes back.
+    pub(crate) fn take_for_branch(&mut self) {
+        self.jumps = true;
+    }
+
     /// Every register operand, the guard not counted.
     pub fn registers(&self) -> &[RegOperand] {
         &self.regs
@@ -339,6 +390,7 @@ impl Decoded {
             FlowKind::Branch(offset) | FlowKind::BranchIf(offset) => {
                 Flow::Branch { target: self.target(offset) }
             }
+            FlowKind::Call(offset) if self.jumps => Flow::Branch { target: self.target(offset) },
             FlowKind::Call(offset) => Flow::Call { target: self.target(offset) },
             FlowKind::Reconverge(offset) => Flow::Reconverge { target: self.target(offset) },
             FlowKind::IndirectBranch => Flow::IndirectBranch,

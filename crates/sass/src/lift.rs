@@ -32,6 +32,9 @@ pub struct Code<'a> {
     pub bytes: &'a [u8],
     /// Targets of indirect branches: `(address of the branch, targets)`, both in bytes from the start of the code.
     pub indirect: &'a [(u64, Vec<u64>)],
+    /// Addresses of calls that nothing comes back from, in order: they are lifted as branches. Which these are shows in the whole
+    /// section ([`crate::program`]).
+    pub jumps: &'a [u64],
 }
 
 /// A lifted function.
@@ -130,6 +133,8 @@ pub fn lift(code: &Code<'_>) -> Result<Lifted, LiftError> {
         .zip(0..)
         .map(|(bytes, i)| decoder.decode(u128::from_le_bytes(*bytes), i * INSTRUCTION_BYTES))
         .collect();
+    let is_jump = |inst: &&mut Decoded| code.jumps.binary_search(&inst.pc()).is_ok();
+    decoded.iter_mut().filter(is_jump).for_each(Decoded::take_for_branch);
     let padding = padding(&decoded);
     decoded.truncate(decoded.len() - padding);
     if decoded.is_empty() {
@@ -142,18 +147,9 @@ pub fn lift(code: &Code<'_>) -> Result<Lifted, LiftError> {
 fn padding(decoded: &[Decoded]) -> usize {
     let nops = decoded.iter().rev().take_while(|inst| inst.is_padding()).count();
     match decoded[..decoded.len() - nops].last() {
-        Some(last) if leaves(last) => nops,
+        Some(last) if last.leaves() => nops,
         _ => nops.saturating_sub(1),
     }
-}
-
-/// Whether control surely does not go on to the next instruction.
-fn leaves(inst: &Decoded) -> bool {
-    inst.effects().intersects(Effects::TERMINATOR)
-        && !inst.is_opaque()
-        && inst.guard().is_none()
-        && !inst.never_runs()
-        && !inst.has_condition()
 }
 
 fn flagged_sources(inst: &Decoded) -> Sources {
@@ -312,7 +308,7 @@ impl<'a> Lifter<'a> {
             }
             effects |= self.labels(inst, is_last)?;
         }
-        let leaves = effects.intersects(Effects::TERMINATOR) && leaves(inst);
+        let leaves = effects.intersects(Effects::TERMINATOR) && inst.leaves();
         if is_last && !leaves {
             // Control would run off the end: the IR has no such place.
             effects = effects.difference(Effects::BRANCH) | Effects::EXIT | Effects::OPAQUE;

@@ -4,7 +4,8 @@
 //! at every function symbol and at every target of a call inside the section. One routine becomes one IR function,
 //! because control enters it from the start with nothing of its own under way: what walks a function from its first
 //! block (data flow, liveness) then sees the callees too, which no edge of the caller leads to. A call to another routine
-//! of the section is an instruction with the effect `call`, as a call out of the section is.
+//! of the section is an instruction with the effect `call`, as a call out of the section is. Calls that nothing comes back
+//! from are branches (`jump.rs`), and connect what they lead to.
 //!
 //! Two routines that a branch, a reconvergence point or plain falling through connects are one: such a target has to be
 //! a block. So every instruction of a section is in exactly one routine, and no edge leaves one.
@@ -14,6 +15,7 @@
 //! opaque and goes anywhere.
 
 mod cut;
+mod jump;
 mod relative;
 
 use std::ops::Range;
@@ -23,7 +25,7 @@ use sassafras_ir::Inst;
 use sassafras_machine::Arch;
 use thiserror::Error;
 
-use crate::decode::{Decoder, Flow, INSTRUCTION_BYTES};
+use crate::decode::{Decoded, Decoder, Flow, INSTRUCTION_BYTES};
 use crate::lift::{Code, LiftError, Lifted, lift};
 
 pub use relative::Relative;
@@ -33,6 +35,15 @@ pub use relative::Relative;
 pub struct Program<'c, 'd> {
     cubin: &'c Cubin<'d>,
     arch: Arch,
+}
+
+/// What is known of control in a section beyond its instructions.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    /// Targets of indirect branches.
+    indirect: &'a [(u64, Vec<u64>)],
+    /// Calls that are branches.
+    jumps: &'a [u64],
 }
 
 /// One function of a code section.
@@ -142,20 +153,37 @@ impl<'c, 'd> Program<'c, 'd> {
         let starts: Vec<u64> = code.functions.iter().map(|function| function.range.start).collect();
         if starts.iter().all(|&start| start == 0 || start >= section_end) {
             // Most sections are one kernel; whether it calls into itself is known once it is lifted.
-            let whole = self.routine(code, 0..section_end, &indirect)?;
+            let known = Known { indirect: &indirect, jumps: &[] };
+            let whole = self.routine(code, 0..section_end, known)?;
             if whole.lifted.callees.is_empty() {
                 return Ok(vec![whole]);
             }
         }
-        let ranges = cut::routines(Decoder::new(self.arch), code.bytes, &starts, &indirect);
-        ranges.into_iter().map(|range| self.routine(code, range, &indirect)).collect()
+        let mut decoded = self.decode(code);
+        let jumps = jump::find(&decoded, &starts, &indirect);
+        for &jump in &jumps {
+            decoded[(jump / INSTRUCTION_BYTES) as usize].take_for_branch();
+        }
+        let ranges = cut::routines(&decoded, section_end, &starts, &indirect);
+        let known = Known { indirect: &indirect, jumps: &jumps };
+        ranges.into_iter().map(|range| self.routine(code, range, known)).collect()
+    }
+
+    /// The instructions of a section.
+    fn decode(&self, code: &cubin::Code<'d>) -> Vec<Decoded> {
+        let decoder = Decoder::new(self.arch);
+        let (words, _) = code.bytes.as_chunks::<16>();
+        let words = words.iter().zip(0..);
+        words
+            .map(|(word, slot)| decoder.decode(u128::from_le_bytes(*word), slot * INSTRUCTION_BYTES))
+            .collect()
     }
 
     fn routine(
         &self,
         code: &cubin::Code<'d>,
         range: Range<u64>,
-        indirect: &[(u64, Vec<u64>)],
+        known: Known<'_>,
     ) -> Result<Routine, ProgramError> {
         let symbol = {
             let here = code.functions.iter().filter(|function| function.range.start == range.start);
@@ -166,7 +194,7 @@ impl<'c, 'd> Program<'c, 'd> {
             None if range.start == 0 => code.name.to_owned(),
             None => format!("{}+{:#x}", code.name, range.start),
         };
-        let own: Vec<_> = indirect
+        let own: Vec<_> = (known.indirect)
             .iter()
             .filter(|(branch, _)| range.contains(branch))
             .map(|(branch, targets)| {
@@ -175,7 +203,9 @@ impl<'c, 'd> Program<'c, 'd> {
             })
             .collect();
         let bytes = &code.bytes[range.start as usize..range.end as usize];
-        let lifted = lift(&Code { name: &name, arch: self.arch, bytes, indirect: &own })
+        let jumps = known.jumps.iter().filter(|jump| range.contains(jump));
+        let jumps: Vec<u64> = jumps.map(|jump| jump - range.start).collect();
+        let lifted = lift(&Code { name: &name, arch: self.arch, bytes, indirect: &own, jumps: &jumps })
             .map_err(|error| self.error(code, range.start, error.into()))?;
         Ok(Routine {
             name,
@@ -203,12 +233,10 @@ impl<'c, 'd> Program<'c, 'd> {
         if targets.is_empty() {
             return Ok(Vec::new());
         }
-        let decoder = Decoder::new(self.arch);
-        let (words, _) = code.bytes.as_chunks::<16>();
-        let branches = words.iter().zip(0u64..).filter_map(|(word, slot)| {
-            let inst = decoder.decode(u128::from_le_bytes(*word), slot * INSTRUCTION_BYTES);
-            (inst.flow() == Flow::IndirectBranch).then(|| (inst.pc(), targets.clone()))
-        });
+        let branches = self
+            .decode(code)
+            .into_iter()
+            .filter_map(|inst| (inst.flow() == Flow::IndirectBranch).then(|| (inst.pc(), targets.clone())));
         Ok(branches.collect())
     }
 

@@ -19,7 +19,7 @@ fn bra(guard: u128, words: i128) -> u128 {
 
 fn lift_words(words: &[u128], indirect: &[(u64, Vec<u64>)]) -> Result<Lifted, LiftError> {
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-    lift(&Code { name: "f", arch: Arch::SM_80, bytes: &bytes, indirect })
+    lift(&Code { name: "f", arch: Arch::SM_80, bytes: &bytes, indirect, jumps: &[] })
 }
 
 fn succs(lifted: &Lifted, block: usize) -> Vec<u32> {
@@ -131,7 +131,7 @@ fn what_may_be_a_branch_goes_anywhere() {
 
 #[test]
 fn errors_name_the_function() {
-    let code = |bytes| Code { name: "f", arch: Arch::SM_80, bytes, indirect: &[] };
+    let code = |bytes| Code { name: "f", arch: Arch::SM_80, bytes, indirect: &[], jumps: &[] };
     let error = lift(&code(&[0; 17])).expect_err("ragged");
     assert!(error.to_string().contains("`f`: 17 bytes"), "{error}");
     assert_eq!(lift(&code(&[])).expect_err("empty"), LiftError::Empty("f".into()));
@@ -156,7 +156,7 @@ proptest! {
                 (small | OPCODES[op]).to_le_bytes()
             })
             .collect();
-        let code = Code { name: "f", arch: archs[which % archs.len()], bytes: &bytes, indirect: &[] };
+        let code = Code { name: "f", arch: archs[which % archs.len()], bytes: &bytes, indirect: &[], jumps: &[] };
         match lift(&code) {
             Ok(lifted) => prop_assert_eq!(verify::verify(&lifted.function), Ok(())),
             Err(error) => prop_assert!(matches!(error, LiftError::UnknownArch(_) | LiftError::Empty(_))),

@@ -109,6 +109,7 @@ fn check_lift(arch_name: &str, cubin: &Path) -> (usize, usize) {
             arch: arch(arch_name),
             bytes: section.data().expect("in the file"),
             indirect: &[],
+            jumps: &[],
         })
         .unwrap_or_else(|e| panic!("sm_{arch_name}: {e}"));
         if let Err(broken) = verify::verify(&lifted.function) {

@@ -13,7 +13,10 @@ const NOP: u128 = 0x7918;
 const EXIT: u128 = 0x0380_0000_0000_0000_0000_794d;
 const FADD: u128 = 0x12_1210_7221; // FADD R16, R18, R18
 const BRX: u128 = 0x0383_ffff_ffff_ff00_0400_7949;
-const RET: u128 = 0x03c3_ffff_ffff_ff00_0200_7950;
+const RET: u128 = 0x03c3_ffff_ffff_ff00_0200_7950; // RET.REL.NODEC R2
+const LDL_R2: u128 = 0x10_0800 << 64 | 0x00ff_0102_7983; // LDL R2, [R1]
+const CALL_ABS: u128 = 0x03c0_0000 << 64 | 0x7943;
+const NOINC: u128 = 1 << 86;
 const SM_80: u32 = 0x0600_5004;
 
 /// `BRA` by `words` instructions from the next one.
@@ -23,7 +26,22 @@ fn bra(words: i128) -> u128 {
 
 /// `CALL.REL.NOINC`.
 fn call(words: i128) -> u128 {
-    relative(0x7944, words)
+    NOINC | relative(0x7944, words)
+}
+
+/// `@P0 CALL.REL.NOINC`, as compilers leave loops.
+fn call_p0(words: i128) -> u128 {
+    NOINC | relative(0x0944, words)
+}
+
+/// `MOV` of a number to a register.
+fn number(to: u128, value: u128) -> u128 {
+    0x0f00 << 64 | value << 32 | to << 16 | 0x7802
+}
+
+/// `MOV` of a register to another.
+fn copy(to: u128, from: u128) -> u128 {
+    0x0f00 << 64 | from << 32 | to << 16 | 0x7202
 }
 
 /// `BSSY B0`.
@@ -113,6 +131,82 @@ fn what_control_crosses_is_one_routine() {
     // Padding between functions connects nothing.
     let file = cubin(SM_80, &[FADD, EXIT, NOP, FADD, RET, NOP], &[(1, 0, 6), (3, 3, 2)], &[], &[]);
     assert_eq!(shape(&routines(&file)), [("k", 0, 3, 0), ("f", 3, 6, 0)]);
+}
+
+/// Of the calls in code with these function symbols: slot, and whether it is a branch.
+fn calls(words: &[u128], functions: &[(u8, u64, u64)]) -> Vec<(u32, bool)> {
+    let mut found = Vec::new();
+    for routine in routines(&cubin(SM_80, words, functions, &[], &[])) {
+        let f = &routine.lifted.function;
+        for &inst in f.blocks().flat_map(|block| f.block_insts(block)) {
+            let effects = f.inst(inst).effects;
+            if f.opcode_text(f.inst(inst).opcode) == "CALL.REL" {
+                assert_ne!(
+                    effects.contains(Effects::BRANCH),
+                    effects.contains(Effects::CALL),
+                    "one or the other"
+                );
+                found.push((routine.slot(inst), effects.contains(Effects::BRANCH)));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_call_that_nothing_comes_back_from_is_a_branch() {
+    // 0: FADD | 1: FADD  2: @P0 CALL 4 | 3: BRA 1 | 4: FADD  5: EXIT
+    let words = [FADD, FADD, call_p0(1), bra(-3), FADD, EXIT, NOP];
+    let found = routines(&cubin(SM_80, &words, &[(1, 0, 7)], &[], &[]));
+    assert_eq!(shape(&found), [("k", 0, 7, 0)]);
+    let f = &found[0].lifted.function;
+    let jump = sassafras_ir::Inst::from_u32(2);
+    assert_eq!((f.inst(jump).effects, f.inst(jump).guard.is_some()), (Effects::BRANCH, true));
+    assert_eq!(f.opcode_text(f.inst(jump).opcode), "CALL.REL", "it keeps its name");
+    assert!(found[0].lifted.callees.is_empty());
+    let cfg = sassafras_ir::cfg::Cfg::new(f);
+    let succs = |block: u32| {
+        let mut succs: Vec<u32> =
+            cfg.succs(sassafras_ir::Block::from_u32(block)).iter().map(|b| b.as_u32()).collect();
+        succs.sort_unstable();
+        succs
+    };
+    assert_eq!((0..4).map(succs).collect::<Vec<_>>(), [vec![1], vec![2, 3], vec![1], vec![]]);
+}
+
+#[test]
+fn returns_behind_a_branch_belong_to_calls_behind_it() {
+    let k = [(1, 0, 9)];
+    // A call behind the loop says where to return; its own callee does.
+    let words = [FADD, call_p0(1), bra(-3), FADD, number(2, 0x60), call(1), EXIT, FADD, RET];
+    assert_eq!(calls(&words, &k), [(1, true), (5, false)]);
+    assert_eq!(shape(&routines(&cubin(SM_80, &words, &k, &[], &[])))[1], ("k+0x70", 7, 9, 0));
+    // The callee may take the address to another register.
+    let words = [FADD, call_p0(1), bra(-3), FADD, number(8, 0x60), call(1), EXIT, copy(2, 8), RET];
+    assert_eq!(calls(&words, &k), [(1, true), (5, false)]);
+    // An address from before the loop: it may be the one that the first call is to return to.
+    let words = [number(2, 0x60), call_p0(1), bra(-3), FADD, FADD, call(1), EXIT, FADD, RET];
+    assert_eq!(calls(&words, &k), [(1, false), (5, false)]);
+}
+
+#[test]
+fn what_may_return_stays_a_call() {
+    let k = [(1, 0, 8)];
+    let returns = [FADD, call(2), FADD, EXIT, FADD, FADD, RET, NOP];
+    assert_eq!(calls(&returns, &k), [(1, false)]);
+    // A callee that keeps its return address in memory while it calls somebody else.
+    let saves = [call(1), EXIT, number(2, 0x40), call(2), LDL_R2, RET, RET, NOP];
+    assert_eq!(calls(&saves, &k), [(0, false), (3, false)]);
+    assert!(routines(&cubin(SM_80, &saves, &k, &[], &[])).iter().all(|routine| routine.lifted.opaque == 0));
+    // Nothing is known of what comes then: an indirect branch, a call elsewhere, an opaque instruction, the end of the code.
+    for unknown in [BRX, CALL_ABS, 0xfff, FADD] {
+        let words = [FADD, call_p0(1), bra(-3), FADD, FADD, FADD, FADD, unknown];
+        assert_eq!(calls(&words, &k), [(1, false)], "{unknown:x}");
+    }
+    // What has a name is a function, even if it does not return.
+    let words = [FADD, call_p0(1), bra(-3), FADD, FADD, EXIT, NOP, NOP];
+    assert_eq!(calls(&words, &[(1, 0, 3), (3, 3, 5)]), [(1, false)]);
+    assert_eq!(calls(&words, &k), [(1, true)]);
 }
 
 #[test]

@@ -5,27 +5,23 @@ use std::ops::Range;
 
 use sassafras_ir::Effects;
 
-use crate::decode::{Decoded, Decoder, Flow, INSTRUCTION_BYTES};
+use crate::decode::{Decoded, Flow, INSTRUCTION_BYTES};
 
-/// Cuts the code at `starts` and at call targets, and undoes every cut that control or a reconvergence point crosses.
+/// Cuts the code, `end` bytes of it, at `starts` and at call targets, and undoes every cut that control or a reconvergence point
+/// crosses.
 pub(super) fn routines(
-    decoder: Decoder,
-    bytes: &[u8],
+    decoded: &[Decoded],
+    end: u64,
     starts: &[u64],
     indirect: &[(u64, Vec<u64>)],
 ) -> Vec<Range<u64>> {
-    let (words, _) = bytes.as_chunks::<16>();
-    let end = bytes.len() as u64;
-    let decoded: Vec<Decoded> = (words.iter().zip(0..))
-        .map(|(word, slot)| decoder.decode(u128::from_le_bytes(*word), slot * INSTRUCTION_BYTES))
-        .collect();
     let mut cuts: BTreeSet<u64> = starts.iter().copied().collect();
     cuts.extend(decoded.iter().filter_map(|inst| match inst.flow() {
         Flow::Call { target } => Some(target),
         _ => None,
     }));
     cuts.retain(|&cut| cut > 0 && cut < end && cut.is_multiple_of(INSTRUCTION_BYTES));
-    cuts.retain(|&cut| !falls_into(&decoded, cut));
+    cuts.retain(|&cut| !falls_into(decoded, cut));
     let join = |cuts: &mut BTreeSet<u64>, from: u64, to: u64| {
         let (low, high) = (from.min(to), from.max(to));
         if low < high && high < end {
@@ -35,7 +31,7 @@ pub(super) fn routines(
             }
         }
     };
-    for inst in &decoded {
+    for inst in decoded {
         match inst.flow() {
             Flow::Branch { target } | Flow::Reconverge { target } => join(&mut cuts, inst.pc(), target),
             Flow::Next
