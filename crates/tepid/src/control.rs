@@ -5,11 +5,13 @@
 
 use crate::boards;
 use crate::code::Code;
-use crate::fields::{self, Unsolvable};
+use crate::fields;
+use crate::obstacle::{Obstacle, Unsolvable};
 use crate::original::{Fields, Original};
 use crate::streams::Streams;
 use crate::{reuse, yields};
 use fixedbitset::FixedBitSet;
+use sassafras_ir::Inst;
 use sassafras_ir::cfg::Cfg;
 
 /// Rounds until no instruction asks for another scoreboard. Each round adds at least one.
@@ -33,5 +35,6 @@ pub fn rebuild(code: &Code<'_>, original: &Original) -> Result<Vec<Fields>, Unso
             return Ok(fields);
         }
     }
-    Err(Unsolvable::Unsettled)
+    let inst = Inst::from_u32(reads.ones().next_back().unwrap_or(0) as u32);
+    Err(Unsolvable { inst, obstacle: Obstacle::Unsettled })
 }

@@ -12,6 +12,7 @@
 
 use crate::boards::Boards;
 use crate::code::{Code, Distances, LANES, Special, Touch, index};
+use crate::obstacle::{Obstacle, Rule, Unsolvable};
 use crate::original::{Depbar, Fields, Original};
 use crate::state::{Exit, Pending, Reading, State, Tag, boards, exclude, predicate_place};
 use fixedbitset::FixedBitSet;
@@ -21,7 +22,6 @@ use sassafras_machine::Category;
 use sassafras_machine::constants;
 use sassafras_machine::dispatch::Pipe;
 use sassafras_machine::mined::{File, Use};
-use thiserror::Error;
 
 /// How many pipes there are.
 pub const PIPES: usize = Pipe::ALL.len();
@@ -36,17 +36,6 @@ const SLOW: u16 = 100;
 const PASSES: u32 = 64;
 /// How often a block may be gone through before its waits only grow.
 const FREE_VISITS: u32 = 8;
-
-/// Why there are no fields for an order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Unsolvable {
-    /// A result is needed sooner than the instructions between can stall.
-    #[error("a result of fixed latency is needed {0} cycles sooner than stalls allow")]
-    TooClose(u32),
-    /// The data flow does not settle.
-    #[error("waits and stalls do not settle")]
-    Unsettled,
-}
 
 /// Waits and stalls for every instruction. Instructions whose sources are overwritten with nothing to wait for are
 /// added to `reads`: they need a read scoreboard, and the fields do not count.
@@ -126,6 +115,12 @@ impl Edges {
     }
 }
 
+/// What to say of instructions whose waits and stalls do not settle.
+fn unsettled(insts: &[Inst]) -> Unsolvable {
+    let inst = insts.first().copied().unwrap_or_else(|| Inst::from_u32(0));
+    Unsolvable { inst, obstacle: Obstacle::Unsettled }
+}
+
 /// The block that a call inside the code goes to.
 fn callee(code: &Code<'_>, inst: Inst) -> Option<Block> {
     let f = code.f;
@@ -136,6 +131,27 @@ fn callee(code: &Code<'_>, inst: Inst) -> Option<Block> {
         Operand::Label(block) => Some(*block),
         _ => None,
     })
+}
+
+/// When an instruction can go, and what it stands away from until then.
+#[derive(Clone, Copy, Debug)]
+struct Ready {
+    at: i32,
+    rule: Option<Rule>,
+}
+
+impl Ready {
+    /// Not before this cycle, by this rule.
+    fn not_before(&mut self, at: i32, rule: Rule) {
+        if at > self.at {
+            *self = Ready { at, rule: Some(rule) };
+        }
+    }
+
+    /// What to say if an instruction cannot come that late.
+    fn missed(self, inst: Inst, short: u32) -> Unsolvable {
+        Unsolvable { inst, obstacle: Obstacle::TooClose { short, rule: self.rule } }
+    }
 }
 
 struct Pass<'a, 'f> {
@@ -170,8 +186,9 @@ impl Pass<'_, '_> {
         let mut budget = 64 * order.len() + 1024;
         while let Some(next) = queue.minimum() {
             queue.remove(next);
-            budget = budget.checked_sub(1).ok_or(Unsolvable::Unsettled)?;
-            for changed in self.block(order[next])? {
+            let (block, left) = (order[next], budget.checked_sub(1));
+            budget = left.ok_or_else(|| unsettled(f.block_insts(block)))?;
+            for changed in self.block(block)? {
                 queue.insert(place[changed.as_u32() as usize]);
             }
         }
@@ -186,14 +203,15 @@ impl Pass<'_, '_> {
         let Some(&first) = insts.first() else { return Ok(Vec::new()) };
         let mut again = Vec::new();
         let (deficit, mask) = self.deficit(&entry, first, 0);
-        if deficit > 0 {
+        if deficit.at > 0 {
             // Whoever leads here too soon stalls longer. All must be ready for what is waited for on any way here.
             let edges = self.edges.entering[block.as_u32() as usize].clone();
             for (from, state) in &edges {
                 let Some(state) = state else { continue };
                 let (deficit, _) = self.deficit(state, first, mask);
-                if deficit > 0 {
-                    again.extend(self.raise(*from, deficit)?);
+                if deficit.at > 0 {
+                    let raised = self.raise(*from, deficit.at);
+                    again.extend(raised.map_err(|short| deficit.missed(first, short))?);
                 }
             }
         }
@@ -206,15 +224,16 @@ impl Pass<'_, '_> {
                 self.state.number += 1;
                 let ready = self.wait(inst, clock, 0);
                 if let Some(before) = before
-                    && ready > clock
+                    && ready.at > clock
                 {
-                    let more = ready - clock;
+                    let more = ready.at - clock;
                     let stall = i32::from(self.fields[index(before)].stall) + more;
                     if stall > i32::from(MAX_STALL) {
                         self.floors[index(before)] = MAX_STALL;
                         let rest = stall - i32::from(MAX_STALL);
                         self.fields[index(before)].stall = MAX_STALL;
-                        let changed = self.spread(block, &insts[..i], rest, DEEP)?;
+                        let changed = self.spread(block, &insts[..i], rest, DEEP);
+                        let changed = changed.map_err(|short| ready.missed(inst, short))?;
                         if changed.len() > 1 {
                             // Those before it take the rest; this one is done again when they have.
                             again.extend(changed);
@@ -226,7 +245,7 @@ impl Pass<'_, '_> {
                         self.fields[index(before)].stall = stall as u8;
                     }
                 }
-                clock = ready;
+                clock = ready.at;
                 self.issue(inst, clock);
                 let least = self.code.op(inst).dispatch.least.max(self.floors[index(inst)]).min(MAX_STALL);
                 self.fields[index(inst)].stall = least;
@@ -254,11 +273,11 @@ impl Pass<'_, '_> {
             }
             return Ok(again);
         }
-        Err(Unsolvable::Unsettled)
+        Err(unsettled(insts))
     }
 
     /// How many cycles too soon an instruction comes right behind a state, and what it waits for: these scoreboards at least.
-    fn deficit(&mut self, entry: &Exit, first: Inst, mask: u8) -> (i32, u8) {
+    fn deficit(&mut self, entry: &Exit, first: Inst, mask: u8) -> (Ready, u8) {
         self.state.enter(entry);
         self.state.number += 1;
         let wait = self.fields[index(first)].wait;
@@ -267,8 +286,9 @@ impl Pass<'_, '_> {
         (ready, mask)
     }
 
-    /// An instruction that control leaves from stalls longer than it does now. Returns the blocks that changed.
-    fn raise(&mut self, inst: Inst, cycles: i32) -> Result<Vec<Block>, Unsolvable> {
+    /// An instruction that control leaves from stalls longer than it does now. Returns the blocks that changed, or how many cycles are
+    /// missing.
+    fn raise(&mut self, inst: Inst, cycles: i32) -> Result<Vec<Block>, u32> {
         let block = self.block_of[index(inst)];
         let insts = self.code.f.block_insts(block);
         let at = insts.iter().position(|&other| other == inst).unwrap_or(0);
@@ -276,14 +296,14 @@ impl Pass<'_, '_> {
     }
 
     /// Instructions of a block stall longer, the last ones first; what they cannot take those before the block do. Returns the
-    /// blocks that changed.
+    /// blocks that changed, or how many cycles are missing.
     fn spread(
         &mut self,
         block: Block,
         insts: &[Inst],
         mut cycles: i32,
         deep: u32,
-    ) -> Result<Vec<Block>, Unsolvable> {
+    ) -> Result<Vec<Block>, u32> {
         for &inst in insts.iter().rev() {
             let now = self.fields[index(inst)].stall.max(self.floors[index(inst)]);
             let more = cycles.min(i32::from(MAX_STALL - now));
@@ -296,7 +316,7 @@ impl Pass<'_, '_> {
         let before: Vec<Inst> =
             self.edges.entering[block.as_u32() as usize].iter().map(|&(from, _)| from).collect();
         if before.is_empty() || deep == 0 {
-            return Err(Unsolvable::TooClose(cycles as u32));
+            return Err(cycles as u32);
         }
         let mut changed = vec![block];
         for from in before {
@@ -311,13 +331,13 @@ impl Pass<'_, '_> {
     /// Places the waits of an instruction, for these scoreboards at least. Returns when it can go: its operands of fixed latency are there, its pipes take
     /// it, and the scoreboards that it waits for are surely set. What waits may take is not counted on: an instruction
     /// that set a scoreboard under a guard may not have run.
-    fn wait(&mut self, inst: Inst, clock: i32, at_least: u8) -> i32 {
+    fn wait(&mut self, inst: Inst, clock: i32, at_least: u8) -> Ready {
         let code = self.code;
         let effects = code.f.inst(inst).effects;
         // Once a block has been gone through often, waits only grow, so that everything settles.
         let settling = self.visits[self.block_of[index(inst)].as_u32() as usize] > FREE_VISITS;
         let mut mask = at_least | if settling { self.fields[index(inst)].wait } else { 0 };
-        let mut ready = clock;
+        let mut ready = Ready { at: clock, rule: None };
         let guard = self.guard(inst);
         for touch in code.reads(inst).iter().chain(code.writes(inst)) {
             self.meet(inst, touch, guard, &mut mask, &mut ready);
@@ -342,7 +362,8 @@ impl Pass<'_, '_> {
         if mask != 0 {
             for b in boards(mask) {
                 if let Some(set) = self.state.set[b] {
-                    ready = ready.max(set + i32::from(constants().scoreboard_set_to_wait));
+                    let set = set + i32::from(constants().scoreboard_set_to_wait);
+                    ready.not_before(set, Rule::Scoreboard { board: b as u8 });
                 }
             }
             self.state.wait(mask);
@@ -354,9 +375,13 @@ impl Pass<'_, '_> {
         }
         self.fields[index(inst)].wait = mask;
         let op = code.op(inst);
-        let pipes = op.dispatch.needed().map(|pipe| self.state.free[pipe as usize]).max();
-        let settled = if op.switches { self.state.settled } else { clock };
-        ready.max(pipes.unwrap_or(clock)).max(settled)
+        for pipe in op.dispatch.needed() {
+            ready.not_before(self.state.free[pipe as usize], Rule::Pipe(pipe));
+        }
+        if op.switches {
+            ready.not_before(self.state.settled, Rule::Settled);
+        }
+        ready
     }
 
     fn guard(&self, inst: Inst) -> Option<Tag> {
@@ -368,13 +393,13 @@ impl Pass<'_, '_> {
     }
 
     /// What is under way on a lane that an instruction touches.
-    fn meet(&mut self, inst: Inst, touch: &Touch, guard: Option<Tag>, mask: &mut u8, ready: &mut i32) {
+    fn meet(&mut self, inst: Inst, touch: &Touch, guard: Option<Tag>, mask: &mut u8, ready: &mut Ready) {
         let queues = self.code.op(inst).queues;
         let overwrites = touch.used_as == Use::Overwrite;
         if overwrites {
             let reading = self.state.reading(touch.lane);
             let varies = self.code.is_guarded(inst, touch);
-            *ready = (*ready).max(if varies { reading.varying } else { reading.fixed });
+            ready.not_before(if varies { reading.varying } else { reading.fixed }, Rule::Source);
         }
         for i in 0..self.state.on(touch.lane).len() {
             let pending = self.state.on(touch.lane)[i];
@@ -400,7 +425,8 @@ impl Pass<'_, '_> {
                     }
                     false => 1,
                 };
-                *ready = (*ready).max(pending.issued + i32::from(cycles));
+                let rule = Rule::Behind { producer: pending.producer, cycles };
+                ready.not_before(pending.issued + i32::from(cycles), rule);
             } else if !self.state.is_over(&pending) {
                 if self.is_slow(&pending, *mask) {
                     self.reads.insert(index(pending.producer));

@@ -7,8 +7,8 @@
 //! 3. [`classify`]: what a block does; [`function`] and [`schedule`]: orders for blocks, made by [`policies`] and a search, that
 //!    compete under the model of [`pipeline`]; [`cutlass`] plans what matrix kernels need beyond that. Closed loops get other registers,
 //!    too ([`rename`]), and are judged by running what would be written ([`replay`]); both models read registers as [`banks`] says;
-//! 4. [`boards`]: scoreboards; [`fields`]: waits and stalls; [`yields`]; [`reuse`]: reuse flags; together [`control`]. [`join`] makes
-//!    legal words of what two producers say.
+//! 4. [`boards`]: scoreboards; [`fields`]: waits and stalls; [`yields`]; [`reuse`]: reuse flags; together [`control`]. [`obstacle`] says
+//!    what an order that has no fields fails by. [`join`] makes legal words of what two producers say.
 //!
 //! Beside it, [`dual_issue`]: which neighbours issue together on sm_50 to sm_62.
 //!
@@ -27,6 +27,7 @@ pub mod function;
 pub mod join;
 pub mod latency;
 pub mod lines;
+pub mod obstacle;
 pub mod original;
 pub mod pipeline;
 pub mod policies;
@@ -42,5 +43,5 @@ pub mod yields;
 
 pub use code::{Code, Sources};
 pub use control::rebuild;
-pub use fields::Unsolvable;
+pub use obstacle::Unsolvable;
 pub use original::{Fields, Original};

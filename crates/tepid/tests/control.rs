@@ -35,6 +35,19 @@ fn a_result_of_fixed_latency_gets_its_cycles() {
 }
 
 #[test]
+fn an_order_without_fields_names_the_instruction_and_the_rule() {
+    // Results of matrix instructions take longer than one stall lasts, and nobody before them can make up for it.
+    let text = "^a:\n R4:4 = HMMA R8:4, R2:2, R4:4\n R12 = FADD R4, R0\n EXIT !exit";
+    let f = function(text);
+    let code = Code::new(&f, &[], arch());
+    let wrong = rebuild(&code, &Original::new(&code)).expect_err("no such stall");
+    let insts: Vec<Inst> = f.blocks().flat_map(|block| f.block_insts(block)).copied().collect();
+    assert_eq!((wrong.inst, wrong.producer()), (insts[1], Some(insts[0])), "{wrong}");
+    let told = wrong.describe(|inst| f.opcode_text(f.inst(inst).opcode).to_owned());
+    assert!(told.starts_with("FADD comes ") && told.ends_with("cycles behind HMMA at least"), "{told}");
+}
+
+#[test]
 fn a_load_is_waited_for_where_it_is_used_and_nowhere_else() {
     let text =
         "^a:\n R4 = LDS shared.4[R0]\n R5 = FADD R0, R2\n R6 = FADD R4, R5\n R7 = FADD R4, R6\n EXIT !exit";
