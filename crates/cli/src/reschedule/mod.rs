@@ -2,8 +2,8 @@
 //!
 //! Cubin by cubin: every wanted section gets an order, the writer of `sassafras-cubin` makes a new cubin with everything
 //! that names an instruction following, and two checkers that know neither scheduler nor writer look at the result: for
-//! hazards, and whether it is a legal reordering of what came in. A kernel that something is in the way of stays byte for
-//! byte as it came, with the reason; the others go on without it.
+//! hazards, and whether it is a legal reordering of what came in. A block whose new order cannot stand stays as it came, and so
+//! does a kernel that something is in the way of, byte for byte; with the reason. The others go on without it.
 
 mod anti;
 mod arguments;
@@ -12,7 +12,10 @@ pub mod launch;
 mod memo;
 mod orders;
 mod outcome;
+mod places;
 mod plan;
+mod propose;
+mod settle;
 
 pub use arguments::{Effort, JobArguments};
 pub use bisection::{Bisection, RoutineId, Unit};
@@ -34,7 +37,7 @@ use sassafras_cubin::{
 };
 use sassafras_knobs::KnobSet;
 use sassafras_passes::Options;
-use sassafras_sass::program::Program;
+use sassafras_sass::program::{Program, Routine};
 use sassafras_tepid::schedule::Settings;
 use sassafras_verify::against;
 use sassafras_verify::hazards::{self, Rules};
@@ -212,7 +215,7 @@ fn in_the_way(refusal: &Refusal) -> String {
     }
 }
 
-/// The edited sections of the new cubin that have hazards which the old ones did not have.
+/// The edited sections of the new cubin with hazards in routines that changed.
 fn hazardous(
     cubin: &Cubin<'_>,
     new: &[u8],
@@ -233,7 +236,12 @@ fn hazardous(
                 Err(error) => return Some((edit.section, error.to_string())),
             };
             let rules = Rules::of(program.arch());
-            routines.iter().find_map(|routine| {
+            let came = cubin.code().iter().find(|code| code.section == edit.section)?;
+            let is_changed = |routine: &&Routine| {
+                let range = routine.range.start as usize..routine.range.end as usize;
+                came.bytes.get(range.clone()) != code.bytes.get(range)
+            };
+            routines.iter().filter(is_changed).find_map(|routine| {
                 let f = &routine.lifted.function;
                 let report = hazards::check(f, rules);
                 let finding = report.findings.first()?;

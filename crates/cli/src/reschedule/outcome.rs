@@ -2,9 +2,9 @@
 
 use super::Unit;
 use super::orders::{Written, print};
+use super::settle::Proposal;
 use sassafras_cubin::{Code, CodeEdit, Image};
 use sassafras_tepid as tepid;
-use sassafras_tepid::function::Plan;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -42,12 +42,25 @@ pub struct Outcome {
     pub by: Vec<&'static str>,
     /// Why it was left as it came, if something was in the way.
     pub kept: Option<String>,
+    /// Blocks and routines of it that were left as they came because something was in the way of what was found for them.
+    pub left: Vec<Left>,
     /// The blocks of its routines as they stand, where that was asked for: text of the form that is read, too.
     #[serde(skip)]
     pub orders: String,
     /// What of it changed.
     #[serde(skip)]
     pub units: Vec<Unit>,
+}
+
+/// Something that stays as it came though another order was found, or new control fields were wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Left {
+    /// Where it starts in the section.
+    pub offset: u64,
+    /// The number of the block in its routine; none stands for all of the routine.
+    pub block: Option<u32>,
+    /// What was in the way.
+    pub why: String,
 }
 
 /// What the scheduler says about a section.
@@ -62,26 +75,22 @@ pub struct Notes {
     pub orders: Vec<(String, Vec<Written>)>,
     /// What changed.
     pub units: Vec<Unit>,
+    /// What did not.
+    pub left: Vec<Left>,
 }
 
 impl Notes {
-    /// What the model says about one more function that something else ordered.
+    /// What the model says about one more function of the section.
     pub fn estimated(&mut self, before: u64, after: u64) {
         let cycles = self.cycles.get_or_insert_default();
         cycles.before += before;
         cycles.after += after;
     }
 
-    /// Who made orders of one more function.
-    pub fn made_by(&mut self, strategy: &'static str) {
-        self.by.insert(strategy);
-    }
-
-    /// What it says about one more function of the section.
-    pub fn add(&mut self, plan: &Plan) {
-        self.estimated(plan.cycles.0, plan.cycles.1);
-        self.blocks += plan.choices.len() as u64;
-        self.by.extend(plan.choices.iter().map(|choice| choice.by));
+    /// New orders of one more function.
+    pub fn stand(&mut self, proposals: &[Proposal]) {
+        self.blocks += proposals.len() as u64;
+        self.by.extend(proposals.iter().filter_map(|proposal| proposal.by));
     }
 }
 
@@ -117,10 +126,13 @@ impl Outcome {
             scoreboards: Change { before: scoreboards, after: new_scoreboards },
             by: notes.by.into_iter().collect(),
             kept: None,
+            left: notes.left,
             units: notes.units,
             orders: notes.orders.iter().map(|(name, blocks)| print(name, blocks)).collect(),
         };
-        if let Some(why) = kept {
+        // Where nothing changes in the end, what was in the way first says why.
+        let first = outcome.left.first().filter(|_| outcome.units.is_empty()).map(|left| left.why.clone());
+        if let Some(why) = kept.or(first) {
             outcome.keep(&why);
         }
         outcome

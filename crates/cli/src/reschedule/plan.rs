@@ -1,27 +1,28 @@
 //! Goal: the new order and the new control fields of one section, or why there are none.
 
-use super::anti;
 use super::orders::Written;
-use super::outcome::Notes;
-use super::{Control, Job, Order, Orders, RoutineId, Unit, in_the_way};
+use super::outcome::{Left, Notes};
+use super::places::Places;
+use super::propose::{Made, Subject, estimate, propose};
+use super::settle::{Fault, Settled, settle, suspects};
+use super::{Control, Job, Order, RoutineId, Unit, in_the_way};
 use crate::input::Selection;
+use crate::listing::Listing;
 use crate::serial;
-use sassafras_cubin::{Boundary, Code, CodeEdit, Cubin, FrameRow, RewriteOptions};
+use sassafras_cubin::{Code, CodeEdit, Cubin, RewriteOptions};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::dominators::Dominators;
 use sassafras_ir::function::Payload;
 use sassafras_ir::loops::Loops;
 use sassafras_ir::{Block, Effects, Function, Inst};
 use sassafras_machine::Arch;
-use sassafras_machine::multiprocessor::Multiprocessor;
-use sassafras_passes::schedule_function;
-use sassafras_sass::Lifted;
 use sassafras_sass::program::{Program, Relative, Routine};
 use sassafras_sass::rename::Renamer;
 use sassafras_tepid as tepid;
-use sassafras_tepid::cutlass::CutlassPlan;
-use sassafras_tepid::schedule::Settings;
-use std::collections::BTreeMap;
+use sassafras_verify::hazards::{self, Rules};
+
+/// So many hazards are looked at at once.
+const HAZARDS: usize = 16;
 
 /// What is to become of a section.
 pub struct Planned {
@@ -67,44 +68,21 @@ pub fn plan(
         return Ok(Planned { edit, notes });
     }
     let relative = Relative::new(program.arch());
-    let frames = cubin.frame_rows(code);
     let boundaries = cubin.boundaries(code).map_err(|refusal| in_the_way(&refusal))?;
+    let places = Places { boundaries, frames: cubin.frame_rows(code) };
     for routine in &mut routines {
         let id = id(routine);
         if (whole || selection.takes_name(&routine.name)) && job.bisection.takes_routine(id) {
-            let arch = program.arch();
-            let lifted = &mut routine.lifted;
-            let original = tepid::Original::new(&tepid::Code::new(&lifted.function, &lifted.sources, arch));
-            original.hold(&mut lifted.function);
-            let made = reorder(lifted, &original, (&routine.name, id, arch), code, job, &mut notes)?;
-            if matches!(made, Made::Nothing) {
-                continue;
-            }
-            let wanted = orders(&routine.lifted.function);
-            keep_sides(routine, &boundaries);
-            keep_rows(routine, &frames);
-            let came = match &made {
-                Made::Order(came) => came.as_ref(),
-                Made::Nothing | Made::Turns(_) => None,
-            };
-            if let Some(came) = came
-                && orders(&routine.lifted.function) != wanted
-            {
-                // Registers were chosen for an order that cannot be.
-                routine.lifted = Lifted::clone(came);
-            }
-            let fields = match (job.control, made) {
-                (Control::Rebuild, Made::Turns(fields)) => Some(fields),
-                (Control::Rebuild, Made::Order(came)) => Some(fields(routine, came, &original, arch)?),
-                (Control::Rebuild, Made::Nothing) | (Control::Keep | Control::Serial, _) => None,
-            };
+            let name = routine.name.clone();
+            let subject = Subject { name: &name, id, arch: program.arch(), code };
+            let Some(fields) = remake(routine, subject, &places, job, &mut notes)? else { continue };
             if job.keep_orders {
-                notes.orders.push((routine.name.clone(), written(&routine.lifted.function)));
+                notes.orders.push((name, written(&routine.lifted.function)));
             }
             let came = edit.words.clone();
             notes.units.extend(changed(routine, &came).map(|block| Unit { routine: id, block: Some(block) }));
             notes.renamed += apply(routine, relative, &mut edit)?;
-            if let Some(fields) = fields {
+            if job.control == Control::Rebuild {
                 set_fields(routine, &fields, &mut edit);
             }
             if edit.words != came || job.control == Control::Serial {
@@ -118,169 +96,97 @@ pub fn plan(
     Ok(Planned { edit, notes })
 }
 
-/// What was done with a routine, and so which of its control fields are made anew: one that no better order was found for keeps those
-/// that it came with.
-enum Made {
-    /// It stays as it is.
-    Nothing,
-    /// It stays in order, and its warps keep their turns longer.
-    Turns(Vec<tepid::Fields>),
-    /// It has another order, or all its control fields are wanted anew. If it has other registers, too, this is how it came.
-    Order(Option<Box<Lifted>>),
-}
-
-/// Puts the blocks of a routine into another order.
-fn reorder(
-    lifted: &mut Lifted,
-    original: &tepid::Original,
-    (name, id, arch): (&str, RoutineId, Arch),
-    code: &Code<'_>,
+/// Gives a routine its new orders, and returns its new control fields, empty where none are made; none if it stays as it came.
+fn remake(
+    routine: &mut Routine,
+    subject: Subject<'_>,
+    places: &Places,
     job: &Job,
     notes: &mut Notes,
-) -> Result<Made, String> {
-    let warps = job.launch.warps(code, arch);
-    let cycles = |lifted: &Lifted| estimate(lifted, arch, warps);
-    let settings = match &job.order {
-        Order::Original => {
-            let cycles = cycles(lifted);
-            notes.estimated(cycles, cycles);
-            return Ok(Made::Order(None));
+) -> Result<Option<Vec<tepid::Fields>>, String> {
+    let (lifted, arch) = (&mut routine.lifted, subject.arch);
+    let original = tepid::Original::new(&tepid::Code::new(&lifted.function, &lifted.sources, arch));
+    original.hold(&mut lifted.function);
+    let proposed = propose(lifted, &original, subject, job)?;
+    let (proposals, turns, wants_fields) = match proposed.made {
+        Made::Nothing => {
+            notes.estimated(proposed.before, proposed.after.unwrap_or(proposed.before));
+            return Ok(None);
         }
-        Order::List(options) => {
-            let before = cycles(lifted);
-            let came = lifted.clone();
-            let renamed = anti::break_dependences(lifted, options, (id, arch), code, job)?;
-            let old: Vec<Vec<Inst>> = orders(&came.function);
-            let mut listed = came.function.clone();
-            schedule_function(&mut listed, options).map_err(|error| error.to_string())?;
-            for block in came.function.blocks().filter(|block| !renamed.contains(block)) {
-                lifted.function.reorder(block, listed.block_insts(block));
-            }
-            keep_groups(lifted, arch, old);
-            keep_others(&mut lifted.function, id, job);
-            notes.estimated(before, cycles(lifted));
-            if orders(&lifted.function) != orders(&came.function) {
-                notes.made_by(options.strategy.name());
-            }
-            return Ok(Made::Order((!renamed.is_empty()).then(|| Box::new(came))));
-        }
-        Order::Given(orders) => {
-            let before = cycles(lifted);
-            give(lifted, name, arch, orders)?;
-            keep_others(&mut lifted.function, id, job);
-            notes.estimated(before, cycles(lifted));
-            return Ok(Made::Order(None));
-        }
-        Order::Tepid(settings) => {
-            let withheld = Multiprocessor::of(arch).withheld;
-            let count = code.registers.filter(|_| !job.keep_registers);
-            let registers = count.unwrap_or(0).saturating_sub(withheld);
-            Settings { registers, ..settings.for_warps(warps) }
-        }
+        Made::Turns(fields) => (Vec::new(), Some(fields), true),
+        Made::Orders { proposals, fields } => (proposals, None, fields),
     };
-    let prepared = tepid::Code::new(&lifted.function, &lifted.sources, arch);
-    let choose = || {
-        let cutlass = CutlassPlan::of(&prepared, name, &job.knobs);
-        tepid::function::choose_with(&prepared, &settings, cutlass.as_ref())
-    };
-    let mut plan = match &job.memo {
-        Some(memo) => memo.get(id, choose),
-        None => choose(),
-    };
-    let all = plan.choices.len();
-    plan.choices.retain(|choice| job.bisection.takes(id, choice.block.as_u32()));
-    // Who asks for the fields of a routine alone gets them for the order that came.
-    let fields_alone = all > 0 && job.bisection.takes_fields(id);
-    // Where nothing is searched, closed loops gain by fields that know all distances: on an H200 up to 3 %, and no kernel of the suite loses.
-    let anew = settings.evaluations == 0 && plan.streams.any_closed() && job.bisection.takes_fields(id);
-    let made = if settings.policy.is_some() || !plan.choices.is_empty() || fields_alone || anew {
-        let renamed = plan.choices.iter().any(|choice| choice.names.is_some());
-        Made::Order(renamed.then(|| Box::new(lifted.clone())))
-    } else if plan.streams.any() && job.bisection.takes_fields(id) {
-        Made::Turns(tepid::yields::hold_streams(&prepared, original, &plan.streams))
-    } else {
-        Made::Nothing
-    };
-    let renamer = Renamer::new(arch);
-    for choice in &plan.choices {
-        lifted.function.reorder(choice.block, &choice.order);
-        let Some(names) = &choice.names else { continue };
-        for inst in names.insts() {
-            let (read, written) = (|span| names.read(inst, span), |span| names.written(inst, span));
-            lifted.rename(&renamer, inst, read, written).map_err(|error| error.to_string())?;
+    let attempt = |routine: &Routine| {
+        let crossed = places.crossed(routine);
+        if !crossed.is_empty() {
+            return Err(crossed);
         }
-    }
-    if plan.choices.len() < all {
-        plan.cycles.1 = estimate(lifted, arch, warps);
-    }
-    notes.add(&plan);
-    Ok(made)
-}
-
-/// Cycles of the model for a function as it stands.
-fn estimate(lifted: &Lifted, arch: Arch, warps: u32) -> u64 {
-    let code = tepid::Code::new(&lifted.function, &lifted.sources, arch);
-    tepid::function::choose(&code, &Settings { level: 0, ..Settings::default() }.for_warps(warps)).cycles.0
-}
-
-/// Puts blocks into orders that the user gave.
-fn give(lifted: &mut Lifted, name: &str, arch: Arch, orders: &Orders) -> Result<(), String> {
-    let old = self::orders(&lifted.function);
-    let blocks: Vec<Block> = lifted.function.blocks().collect();
-    for block in blocks {
-        let Some(wanted) = orders.get(name, block.as_u32()) else { continue };
-        let length = lifted.function.block_insts(block).len();
-        if wanted.len() != length {
-            let number = block.as_u32();
-            return Err(format!(
-                "block {number} of {name} has {length} instructions, the order has {}",
-                wanted.len()
-            ));
+        if job.control != Control::Rebuild {
+            return Ok(Vec::new());
         }
-        let code = tepid::Code::new(&lifted.function, &lifted.sources, arch);
-        let order = tepid::function::given(&code, block, wanted);
-        lifted.function.reorder(block, &order);
+        let fields = match &turns {
+            Some(fields) => fields.clone(),
+            None => fields(routine, &original, arch)?,
+        };
+        hazards(routine, &fields, arch).map(|()| fields)
+    };
+    let Settled { made, standing, kept } = settle(routine, proposals, &Renamer::new(arch), attempt);
+    let after = match proposed.after {
+        Some(after) if kept.is_empty() => after,
+        _ if standing.is_empty() => proposed.before,
+        _ => estimate(&routine.lifted, subject, job),
+    };
+    notes.estimated(proposed.before, after);
+    notes.stand(&standing);
+    let stays = made.is_err() || standing.is_empty() && !wants_fields;
+    for kept in kept {
+        let first = routine.lifted.function.block_insts(kept.block).iter().min();
+        let offset = first.map_or(routine.range.start, |&inst| routine.offset(inst));
+        notes.left.push(Left { offset, block: Some(kept.block.as_u32()), why: kept.why });
     }
-    keep_groups(lifted, arch, old);
-    Ok(())
-}
-
-fn orders(f: &Function) -> Vec<Vec<Inst>> {
-    f.blocks().map(|block| f.block_insts(block).to_vec()).collect()
-}
-
-/// Gives blocks with instructions that run beside the warp, by groups, their old order back: what other orders need of their
-/// control fields is not known (on an H200 most were wrong).
-fn keep_groups(lifted: &mut Lifted, arch: Arch, old: Vec<Vec<Inst>>) {
-    let code = tepid::Code::new(&lifted.function, &lifted.sources, arch);
-    let kept: Vec<(Block, Vec<Inst>)> =
-        lifted.function.blocks().zip(old).filter(|(_, insts)| code.has_group(insts)).collect();
-    for (block, insts) in kept {
-        lifted.function.reorder(block, &insts);
+    if let Err(why) = &made {
+        notes.left.push(Left { offset: routine.range.start, block: None, why: why.clone() });
     }
+    Ok(made.ok().filter(|_| !stays))
 }
 
-/// New control fields for the instructions of a routine. If there are none for the new order, the one that came is restored.
+/// New control fields for the instructions of a routine as they stand.
 fn fields(
-    routine: &mut Routine,
-    came: Option<Box<Lifted>>,
+    routine: &Routine,
     original: &tepid::Original,
     arch: Arch,
-) -> Result<Vec<tepid::Fields>, String> {
-    let made =
-        tepid::rebuild(&tepid::Code::new(&routine.lifted.function, &routine.lifted.sources, arch), original);
-    if let Ok(fields) = made {
-        return Ok(fields);
-    }
-    match came {
-        Some(came) => routine.lifted = *came,
-        None => {
-            let f = &mut routine.lifted.function;
-            f.blocks().collect::<Vec<_>>().into_iter().for_each(|block| restore(f, block));
+) -> Result<Vec<tepid::Fields>, Vec<Fault>> {
+    let f = &routine.lifted.function;
+    let made = tepid::rebuild(&tepid::Code::new(f, &routine.lifted.sources, arch), original);
+    made.map_err(|unsolvable| {
+        let listing = Listing::new(arch, routine);
+        let why = unsolvable.describe(|inst| format!("`{}`", listing.line(inst)));
+        let involved = [Some(unsolvable.inst), unsolvable.producer()];
+        vec![Fault { suspects: suspects(f, involved.into_iter().flatten()), why }]
+    })
+}
+
+/// Asks the checker about a routine with new control fields.
+fn hazards(routine: &Routine, fields: &[tepid::Fields], arch: Arch) -> Result<(), Vec<Fault>> {
+    let mut f = routine.lifted.function.clone();
+    for inst in f.blocks().flat_map(|block| f.block_insts(block).to_vec()).collect::<Vec<_>>() {
+        if let Payload::Word(word) = f.inst(inst).payload {
+            f.set_payload(inst, Payload::Word(fields[inst.as_u32() as usize].insert(word)));
         }
     }
-    tepid::rebuild(&tepid::Code::new(&routine.lifted.function, &routine.lifted.sources, arch), original)
-        .map_err(|error| error.to_string())
+    let report = hazards::check(&f, Rules::of(arch));
+    if report.findings.is_empty() {
+        return Ok(());
+    }
+    let listing = Listing::new(arch, routine);
+    let fault = |finding: &hazards::Finding| {
+        let why = finding.describe_with(|inst| listing.line(inst));
+        Fault {
+            suspects: suspects(&f, [finding.consumer, finding.producer]),
+            why: format!("a hazard: {why}"),
+        }
+    };
+    Err(report.findings.iter().take(HAZARDS).map(fault).collect())
 }
 
 /// Gives the instructions of a routine new control fields, as they stand.
@@ -289,57 +195,6 @@ fn set_fields(routine: &Routine, fields: &[tepid::Fields], edit: &mut CodeEdit) 
     let first = (routine.range.start / 16) as usize;
     for (&inst, slot) in f.blocks().flat_map(|block| f.block_insts(block)).zip(first..) {
         edit.words[slot] = fields[inst.as_u32() as usize].insert(edit.words[slot]);
-    }
-}
-
-/// Gives a block its old order back where an instruction has crossed a place inside it that something may point to.
-fn keep_sides(routine: &mut Routine, boundaries: &[Boundary]) {
-    let blocks: Vec<Block> = routine.lifted.function.blocks().collect();
-    for block in blocks {
-        let new = routine.lifted.function.block_insts(block).to_vec();
-        // Instructions are numbered in the order that they came in.
-        let mut old = new.clone();
-        old.sort_unstable();
-        let Some(&first) = old.first() else { continue };
-        let start = routine.offset(first);
-        let crossed = boundaries.iter().any(|boundary| {
-            let before = boundary.offset.saturating_sub(start).div_ceil(16).min(old.len() as u64) as usize;
-            before > 0 && new[..before].iter().any(|&inst| inst > old[before - 1])
-        });
-        if crossed {
-            routine.lifted.function.reorder(block, &old);
-        }
-    }
-}
-
-/// Gives blocks their old order back where rows of call-frame data follow an instruction to the other side of another row.
-fn keep_rows(routine: &mut Routine, frames: &[Vec<FrameRow>]) {
-    let f = &routine.lifted.function;
-    let mut places: BTreeMap<u64, (u64, Block)> = BTreeMap::new();
-    let mut new = routine.range.start;
-    for block in f.blocks() {
-        for &inst in f.block_insts(block) {
-            places.insert(routine.offset(inst), (new, block));
-            new += 16;
-        }
-    }
-    let mut kept: Vec<Block> = Vec::new();
-    for rows in frames {
-        let place = |row: &FrameRow| row.behind.and_then(|behind| places.get(&behind));
-        let address = |row: &FrameRow| place(row).map_or(row.address, |(new, _)| new + 16);
-        if !rows.is_sorted_by_key(address) {
-            kept.extend(rows.iter().filter_map(place).map(|&(_, block)| block));
-        }
-    }
-    kept.into_iter().for_each(|block| restore(&mut routine.lifted.function, block));
-}
-
-/// Gives blocks their old order back that may not change.
-fn keep_others(f: &mut Function, id: RoutineId, job: &Job) {
-    for block in f.blocks().collect::<Vec<_>>() {
-        if !f.block_insts(block).is_sorted() && !job.bisection.takes(id, block.as_u32()) {
-            restore(f, block);
-        }
     }
 }
 
@@ -352,13 +207,6 @@ fn changed(routine: &Routine, came: &[u128]) -> impl Iterator<Item = u32> {
     };
     let is_changed = move |insts: &[Inst]| !insts.is_sorted() || insts.iter().any(renamed);
     f.blocks().filter(move |&block| is_changed(f.block_insts(block))).map(|block| block.as_u32())
-}
-
-/// Gives a block its old order back: instructions are numbered in the order that they came in.
-fn restore(f: &mut Function, block: Block) {
-    let mut old = f.block_insts(block).to_vec();
-    old.sort_unstable();
-    f.reorder(block, &old);
 }
 
 /// The blocks of a routine as they stand.

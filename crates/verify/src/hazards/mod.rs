@@ -70,6 +70,11 @@ pub struct Finding {
 impl Finding {
     /// One line for people.
     pub fn describe(&self, f: &Function) -> String {
+        self.describe_with(|inst| print_inst(f, inst))
+    }
+
+    /// One line for people, with instructions as `text` has them.
+    pub fn describe_with(&self, text: impl Fn(Inst) -> String) -> String {
         let lane = self.lane.map_or(String::new(), |lane| format!(" on {lane}"));
         let needed = match (self.kind, self.needed) {
             (HazardKind::Field, _) => "a control field that this machine has".to_owned(),
@@ -79,8 +84,8 @@ impl Finding {
         format!(
             "{}{lane}: `{}` then `{}`: needs {needed}, has {} cycles",
             self.kind.name(),
-            print_inst(f, self.producer),
-            print_inst(f, self.consumer),
+            text(self.producer),
+            text(self.consumer),
             self.given
         )
     }

@@ -73,6 +73,9 @@ pub struct Arguments {
     json: bool,
 }
 
+/// So many lines about blocks that stay as they came.
+const LEFT_SHOWN: usize = 20;
+
 const EXAMPLES: &str = "\
 Examples:
   sassafras schedule
@@ -281,6 +284,7 @@ fn outcomes(name: &str, strategy: &str, outcomes: &[Outcome]) -> Result<String> 
         ]);
     }
     out.push_str(&output::render(&table));
+    out.push_str(&left(outcomes));
     let kept = outcomes.iter().filter(|outcome| outcome.kept.is_some()).count();
     let moved: u64 = outcomes.iter().map(|outcome| outcome.moved).sum();
     let others = match outcomes.iter().map(|outcome| outcome.renamed).sum::<u64>() {
@@ -294,6 +298,22 @@ fn outcomes(name: &str, strategy: &str, outcomes: &[Outcome]) -> Result<String> 
         outcomes.len()
     )?;
     Ok(out)
+}
+
+/// Lines for blocks and routines that stay as they came in kernels that change.
+fn left(outcomes: &[Outcome]) -> String {
+    let changed = outcomes.iter().filter(|outcome| outcome.kept.is_none());
+    let all = changed.flat_map(|outcome| outcome.left.iter().map(|left| (&outcome.name, left)));
+    let lines = all.clone().take(LEFT_SHOWN).map(|(name, left)| {
+        let what = if left.block.is_some() { "block" } else { "routine" };
+        format!("{name}, {what} at {:#x}: kept: {}\n", left.offset, left.why)
+    });
+    let mut out: String = lines.collect();
+    match all.count().saturating_sub(LEFT_SHOWN) {
+        0 => {}
+        more => out += &format!("and {more} more: `--json` has all\n"),
+    }
+    if out.is_empty() { out } else { format!("\n{out}") }
 }
 
 /// What made the new orders, or why there are none.

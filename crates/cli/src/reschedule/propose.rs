@@ -1,0 +1,201 @@
+//! Goal: another order for the blocks of a routine, by whichever strategy the user wants.
+
+use super::settle::Proposal;
+use super::{Job, Order, Orders, RoutineId, anti};
+use sassafras_cubin::Code;
+use sassafras_ir::{Block, Function, Inst};
+use sassafras_machine::Arch;
+use sassafras_machine::multiprocessor::Multiprocessor;
+use sassafras_passes::{Options, schedule_function};
+use sassafras_sass::Lifted;
+use sassafras_tepid as tepid;
+use sassafras_tepid::cutlass::CutlassPlan;
+use sassafras_tepid::schedule::Settings;
+
+/// A routine to find orders for.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Where it is in the file.
+    pub id: RoutineId,
+    /// For which architecture.
+    pub arch: Arch,
+    /// Its section.
+    pub code: &'a Code<'a>,
+}
+
+/// What is to become of a routine.
+pub struct Proposed {
+    /// New orders and fields.
+    pub made: Made,
+    /// Cycles of the model for what came.
+    pub before: u64,
+    /// Cycles of the model with every proposed order, where they are known.
+    pub after: Option<u64>,
+}
+
+/// What is to be done with a routine, and so which of its control fields are made anew: one that no better order was found for keeps
+/// those that it came with.
+pub enum Made {
+    /// It stays as it is.
+    Nothing,
+    /// It stays in order, and its warps keep their turns longer.
+    Turns(Vec<tepid::Fields>),
+    /// Some of its blocks get another order.
+    Orders {
+        /// Those.
+        proposals: Vec<Proposal>,
+        /// Whether all control fields are wanted anew even if no order stands.
+        fields: bool,
+    },
+}
+
+/// Finds orders for the blocks of a routine.
+///
+/// # Errors
+/// When orders that the user gave do not fit.
+pub fn propose(
+    lifted: &Lifted,
+    original: &tepid::Original,
+    subject: Subject<'_>,
+    job: &Job,
+) -> Result<Proposed, String> {
+    let settings = match &job.order {
+        Order::Tepid(settings) => settings,
+        Order::Original => return Ok(wanted(lifted, Vec::new(), subject, job)),
+        Order::List(options) => {
+            let proposals = list(lifted, options, subject, job)?;
+            return Ok(wanted(lifted, proposals, subject, job));
+        }
+        Order::Given(orders) => {
+            let proposals = give(lifted, orders, subject, job)?;
+            return Ok(wanted(lifted, proposals, subject, job));
+        }
+    };
+    Ok(search(lifted, original, settings, subject, job))
+}
+
+/// Orders that are wanted whatever the model says.
+fn wanted(lifted: &Lifted, proposals: Vec<Proposal>, subject: Subject<'_>, job: &Job) -> Proposed {
+    let before = estimate(lifted, subject, job);
+    let after = proposals.is_empty().then_some(before);
+    Proposed { made: Made::Orders { proposals, fields: true }, before, after }
+}
+
+/// Cycles of the model for a routine as it stands.
+pub fn estimate(lifted: &Lifted, subject: Subject<'_>, job: &Job) -> u64 {
+    let warps = job.launch.warps(subject.code, subject.arch);
+    let code = tepid::Code::new(&lifted.function, &lifted.sources, subject.arch);
+    tepid::function::choose(&code, &Settings { level: 0, ..Settings::default() }.for_warps(warps)).cycles.0
+}
+
+/// Orders by the model of the machine.
+fn search(
+    lifted: &Lifted,
+    original: &tepid::Original,
+    settings: &Settings,
+    subject: Subject<'_>,
+    job: &Job,
+) -> Proposed {
+    let Subject { name, id, arch, code } = subject;
+    let withheld = Multiprocessor::of(arch).withheld;
+    let count = code.registers.filter(|_| !job.keep_registers);
+    let registers = count.unwrap_or(0).saturating_sub(withheld);
+    let settings = Settings { registers, ..settings.for_warps(job.launch.warps(code, arch)) };
+    let prepared = tepid::Code::new(&lifted.function, &lifted.sources, arch);
+    let choose = || {
+        let cutlass = CutlassPlan::of(&prepared, name, &job.knobs);
+        tepid::function::choose_with(&prepared, &settings, cutlass.as_ref())
+    };
+    let mut plan = match &job.memo {
+        Some(memo) => memo.get(id, choose),
+        None => choose(),
+    };
+    let all = plan.choices.len();
+    plan.choices.retain(|choice| job.bisection.takes(id, choice.block.as_u32()));
+    let after = (plan.choices.len() == all).then_some(plan.cycles.1);
+    // Who asks for the fields of a routine alone gets them for the order that came.
+    let fields_alone = all > 0 && job.bisection.takes_fields(id) && plan.choices.is_empty();
+    // Where nothing is searched, closed loops gain by fields that know all distances: on an H200 up to 3 %, and no kernel of the suite loses.
+    let anew = settings.evaluations == 0 && plan.streams.any_closed() && job.bisection.takes_fields(id);
+    let fields = settings.policy.is_some() || fields_alone || anew;
+    let made = if fields || !plan.choices.is_empty() {
+        let proposals = plan.choices.into_iter().map(|choice| Proposal {
+            block: choice.block,
+            order: choice.order,
+            names: choice.names,
+            by: Some(choice.by),
+        });
+        Made::Orders { proposals: proposals.collect(), fields }
+    } else if plan.streams.any() && job.bisection.takes_fields(id) {
+        Made::Turns(tepid::yields::hold_streams(&prepared, original, &plan.streams))
+    } else {
+        Made::Nothing
+    };
+    Proposed { made, before: plan.cycles.0, after }
+}
+
+/// Orders by a strategy that looks at no control field.
+fn list(
+    lifted: &Lifted,
+    options: &Options,
+    subject: Subject<'_>,
+    job: &Job,
+) -> Result<Vec<Proposal>, String> {
+    let by = Some(options.strategy.name());
+    let renamed = anti::break_dependences(lifted, options, subject, job);
+    let mut listed = lifted.function.clone();
+    schedule_function(&mut listed, options).map_err(|error| error.to_string())?;
+    let others = listed.blocks().filter(|block| !renamed.iter().any(|(renamed, _)| renamed == block));
+    let others = others.map(|block| (block, listed.block_insts(block).to_vec()));
+    let mut proposals = free(lifted, others, subject, job);
+    proposals.extend(renamed.into_iter().map(|(block, made)| Proposal {
+        block,
+        order: made.order,
+        names: Some(made.names),
+        by: None,
+    }));
+    proposals.iter_mut().for_each(|proposal| proposal.by = by);
+    proposals.sort_by_key(|proposal| proposal.block);
+    Ok(proposals)
+}
+
+/// Orders that the user gave.
+fn give(lifted: &Lifted, orders: &Orders, subject: Subject<'_>, job: &Job) -> Result<Vec<Proposal>, String> {
+    let f = &lifted.function;
+    let code = tepid::Code::new(f, &lifted.sources, subject.arch);
+    let mut given = Vec::new();
+    for block in f.blocks() {
+        let Some(wanted) = orders.get(subject.name, block.as_u32()) else { continue };
+        let length = f.block_insts(block).len();
+        if wanted.len() != length {
+            return Err(format!(
+                "block {} of {} has {length} instructions, the order has {}",
+                block.as_u32(),
+                subject.name,
+                wanted.len()
+            ));
+        }
+        given.push((block, tepid::function::given(&code, block, wanted)));
+    }
+    Ok(free(lifted, given, subject, job))
+}
+
+/// Of orders those that are others than what came, that may be, and that the user wants. Blocks with instructions that run beside the
+/// warp, by groups, stay: what other orders need of their control fields is not known (on an H200 most were wrong).
+fn free(
+    lifted: &Lifted,
+    orders: impl IntoIterator<Item = (Block, Vec<Inst>)>,
+    subject: Subject<'_>,
+    job: &Job,
+) -> Vec<Proposal> {
+    let f: &Function = &lifted.function;
+    let code = tepid::Code::new(f, &lifted.sources, subject.arch);
+    let may = |block: Block, order: &[Inst]| {
+        let came = f.block_insts(block);
+        order != came && !code.has_group(came) && job.bisection.takes(subject.id, block.as_u32())
+    };
+    let orders = orders.into_iter().filter(|(block, order)| may(*block, order));
+    orders.map(|(block, order)| Proposal { block, order, names: None, by: None }).collect()
+}
