@@ -36,5 +36,5 @@ pub fn rebuild(code: &Code<'_>, original: &Original) -> Result<Vec<Fields>, Unso
         }
     }
     let inst = Inst::from_u32(reads.ones().next_back().unwrap_or(0) as u32);
-    Err(Unsolvable { inst, obstacle: Obstacle::Unsettled })
+    Err(Unsolvable { inst, obstacle: Obstacle::Scoreboards })
 }

@@ -154,6 +154,15 @@ impl Ready {
     }
 }
 
+/// What comes of going through a block.
+#[derive(Default)]
+struct Visit {
+    /// Blocks to go through again.
+    again: Vec<Block>,
+    /// Whether it has to be gone through again when these have been.
+    waits: bool,
+}
+
 struct Pass<'a, 'f> {
     code: &'a Code<'f>,
     original: &'a Original,
@@ -184,23 +193,27 @@ impl Pass<'_, '_> {
         queue.insert_range(..);
         // A block is done anew when a state before it changes or a floor in it rises, both of which end.
         let mut budget = 64 * order.len() + 1024;
-        while let Some(next) = queue.minimum() {
+        // Those that wait for stalls of blocks before them come when nothing else is to be done.
+        let mut waiting = FixedBitSet::with_capacity(order.len());
+        while let Some(next) = queue.minimum().or_else(|| waiting.minimum()) {
             queue.remove(next);
+            waiting.remove(next);
             let (block, left) = (order[next], budget.checked_sub(1));
             budget = left.ok_or_else(|| unsettled(f.block_insts(block)))?;
-            for changed in self.block(block)? {
-                queue.insert(place[changed.as_u32() as usize]);
-            }
+            let Visit { again, waits } = self.block(block)?;
+            waiting.set(next, waits);
+            again.into_iter().for_each(|changed| queue.insert(place[changed.as_u32() as usize]));
+            queue.difference_with(&waiting);
         }
         Ok(())
     }
 
-    /// Goes through a block. Returns the blocks to go through again.
-    fn block(&mut self, block: Block) -> Result<Vec<Block>, Unsolvable> {
+    /// Goes through a block.
+    fn block(&mut self, block: Block) -> Result<Visit, Unsolvable> {
         self.visits[block.as_u32() as usize] += 1;
         let entry = self.edges.merged(block);
         let insts = self.code.f.block_insts(block);
-        let Some(&first) = insts.first() else { return Ok(Vec::new()) };
+        let Some(&first) = insts.first() else { return Ok(Visit::default()) };
         let mut again = Vec::new();
         let (deficit, mask) = self.deficit(&entry, first, 0);
         if deficit.at > 0 {
@@ -215,8 +228,9 @@ impl Pass<'_, '_> {
                 }
             }
         }
+        let mut missed = unsettled(insts);
         for _ in 0..PASSES {
-            let mut again_here = false;
+            let (mut again_here, mut waits) = (false, false);
             self.state.enter(&entry);
             let mut clock = 0;
             let mut before: Option<Inst> = None;
@@ -235,12 +249,14 @@ impl Pass<'_, '_> {
                         let changed = self.spread(block, &insts[..i], rest, DEEP);
                         let changed = changed.map_err(|short| ready.missed(inst, short))?;
                         if changed.len() > 1 {
-                            // Those before it take the rest; this one is done again when they have.
-                            again.extend(changed);
-                            return Ok(again);
+                            // Blocks before it take the rest; it goes on as if they had, and is done again when they have.
+                            again.extend(changed.into_iter().filter(|&other| other != block));
+                            waits = true;
+                        } else {
+                            // Those before it in the block do. Everything is looked at once before it is done again.
+                            again_here = true;
+                            missed = ready.missed(inst, rest as u32);
                         }
-                        // Those before it in the block do. Everything is looked at once before it is done again.
-                        again_here = true;
                     } else {
                         self.fields[index(before)].stall = stall as u8;
                     }
@@ -262,7 +278,7 @@ impl Pass<'_, '_> {
                     self.state.clear();
                 }
             }
-            if again_here {
+            if again_here && !waits {
                 continue;
             }
             let exit = self.state.leave(clock);
@@ -271,9 +287,9 @@ impl Pass<'_, '_> {
                     again.push(succ);
                 }
             }
-            return Ok(again);
+            return Ok(Visit { again, waits });
         }
-        Err(unsettled(insts))
+        Err(missed)
     }
 
     /// How many cycles too soon an instruction comes right behind a state, and what it waits for: these scoreboards at least.

@@ -25,6 +25,8 @@ pub enum Obstacle {
     },
     /// Waits and stalls there are changed again and again.
     Unsettled,
+    /// It needs a scoreboard to show that its sources were read, as others did before it; with every new one there are more.
+    Scoreboards,
 }
 
 /// What an instruction has to stand away from.
@@ -55,7 +57,7 @@ impl Unsolvable {
     pub fn producer(&self) -> Option<Inst> {
         match self.obstacle {
             Obstacle::TooClose { rule: Some(Rule::Behind { producer, .. }), .. } => Some(producer),
-            Obstacle::TooClose { .. } | Obstacle::Unsettled => None,
+            Obstacle::TooClose { .. } | Obstacle::Unsettled | Obstacle::Scoreboards => None,
         }
     }
 
@@ -64,6 +66,11 @@ impl Unsolvable {
         let inst = text(self.inst);
         match self.obstacle {
             Obstacle::Unsettled => format!("waits and stalls at {inst} do not settle"),
+            Obstacle::Scoreboards => {
+                format!(
+                    "nothing shows that the sources of {inst} were read, and there are ever more such instructions"
+                )
+            }
             Obstacle::TooClose { short, rule } => {
                 let rule = rule.map_or(String::new(), |rule| format!(": {}", rule.describe(text)));
                 format!("{inst} comes {short} cycles sooner than stalls allow{rule}")

@@ -48,6 +48,17 @@ fn an_order_without_fields_names_the_instruction_and_the_rule() {
 }
 
 #[test]
+fn blocks_before_stall_once_for_what_is_missing() {
+    // The matrix instruction has to settle before WARPSYNC; the block between the two has room for a part of it.
+    let text = "^a:\n R10 = MOV R0\n R11 = MOV R0\n^b:\n R9 = IADD3 R10, R0\n WARPSYNC !convergence\n^c:\n \
+         R12:4 = HMMA.16816.F32 R4:4, R2:2, R12:4\n R11 = IADD3 R11, R0\n @P0 BRA ^b !branch\n^d:\n EXIT !exit";
+    let made = fields(&function(text));
+    let stalls: Vec<u32> = made.iter().map(|field| u32::from(field.stall)).collect();
+    let around = stalls[4..7].iter().sum::<u32>() + stalls[2];
+    assert_eq!(around, 32, "{stalls:?}");
+}
+
+#[test]
 fn a_load_is_waited_for_where_it_is_used_and_nowhere_else() {
     let text =
         "^a:\n R4 = LDS shared.4[R0]\n R5 = FADD R0, R2\n R6 = FADD R4, R5\n R7 = FADD R4, R6\n EXIT !exit";
