@@ -51,6 +51,38 @@ fn looped() -> Vec<u8> {
     ])
 }
 
+/// A loop that is left by a call that nothing comes back from, as compilers write it for sm_80. It loads for the next time around.
+fn left_by_a_call() -> Vec<u8> {
+    let behind = 0x03c0_0000_0000_0010_0000_0944; // @P0 CALL.REL.NOINC over one instruction
+    let back = 0x0383_ffff_ffff_ffa0_0000_7947; // BRA six instructions back
+    sm_80([
+        fadd(4, 11, 4, 5, 1 << 2),
+        LOAD,
+        fadd(6, 20, 21, 5, 0),
+        fadd(7, 6, 6, 5, 0),
+        control(behind, [5, 1, 7, 7, 0, 0]),
+        control(back, [5, 1, 7, 7, 0, 0]),
+        fadd(8, 7, 4, 5, 0),
+        control(EXIT, [5, 1, 7, 7, 0, 0]),
+    ])
+}
+
+/// Two blocks. In the first a sum needs the result of a matrix instruction, for sm_80.
+fn matrix() -> Vec<u8> {
+    let matrix = 0x0004_1804_0000_000c_0804_723c; // HMMA.16816.F32.BF16 R4, R8, R12, R4
+    let next = 0x0380_0000_0000_0000_0000_0947; // @P0 BRA to the next instruction
+    sm_80([
+        control(matrix, [10, 1, 7, 7, 0, 0]),
+        fadd(20, 0, 1, 10, 0),
+        fadd(21, 1, 0, 10, 0),
+        fadd(22, 4, 0, 5, 0),
+        control(next, [5, 1, 7, 7, 0, 0]),
+        fadd(23, 0, 1, 1, 0),
+        fadd(24, 1, 0, 5, 0),
+        control(EXIT, [5, 1, 7, 7, 0, 0]),
+    ])
+}
+
 fn sm_80(words: [u128; 8]) -> Vec<u8> {
     let mut file = build::cubin();
     let range = Cubin::parse(&file).expect("parses").code()[0].file_range.clone();
@@ -114,13 +146,15 @@ fn the_inputs_of_the_sessions_are_these() {
     let library = build::host(&[&fatbin]);
     Container::parse(&library).expect("a host file");
     let empty = build::elf(62, 0, 0, &[]);
-    let files: [(&str, &[u8]); 12] = [
+    let files: [(&str, &[u8]); 14] = [
         ("good.cubin", &whole),
         ("bad.cubin", &kernel(false)),
         ("moved.cubin", &reordered(true)),
         ("wrong.cubin", &reordered(false)),
         ("renamed.cubin", &renamed()),
         ("looped.cubin", &looped()),
+        ("left.cubin", &left_by_a_call()),
+        ("matrix.cubin", &matrix()),
         ("two.fatbin", &fatbin),
         ("lib.so", &library),
         ("host.o", &empty),

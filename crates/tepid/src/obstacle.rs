@@ -83,9 +83,9 @@ impl Rule {
     fn describe(&self, text: impl Fn(Inst) -> String) -> String {
         match self {
             Rule::Behind { producer, cycles } => {
-                format!("it stands {cycles} cycles behind {} at least", text(*producer))
+                format!("it has to stand {cycles} cycles behind {}", text(*producer))
             }
-            Rule::Source => "it overwrites what is still read".to_owned(),
+            Rule::Source => "what it overwrites is still read".to_owned(),
             Rule::Pipe(pipe) => format!("the pipe {} has not taken up the one before", pipe.name()),
             Rule::Scoreboard { board } => format!("scoreboard {board} is not surely set"),
             Rule::Settled => "results have not settled".to_owned(),

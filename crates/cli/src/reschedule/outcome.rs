@@ -90,7 +90,7 @@ impl Notes {
     /// New orders of one more function.
     pub fn stand(&mut self, proposals: &[Proposal]) {
         self.blocks += proposals.len() as u64;
-        self.by.extend(proposals.iter().filter_map(|proposal| proposal.by));
+        self.by.extend(proposals.iter().map(|proposal| proposal.by));
     }
 }
 

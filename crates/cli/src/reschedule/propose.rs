@@ -125,7 +125,7 @@ fn search(
             block: choice.block,
             order: choice.order,
             names: choice.names,
-            by: Some(choice.by),
+            by: choice.by,
         });
         Made::Orders { proposals: proposals.collect(), fields }
     } else if plan.streams.any() && job.bisection.takes_fields(id) {
@@ -143,20 +143,19 @@ fn list(
     subject: Subject<'_>,
     job: &Job,
 ) -> Result<Vec<Proposal>, String> {
-    let by = Some(options.strategy.name());
+    let by = options.strategy.name();
     let renamed = anti::break_dependences(lifted, options, subject, job);
     let mut listed = lifted.function.clone();
     schedule_function(&mut listed, options).map_err(|error| error.to_string())?;
     let others = listed.blocks().filter(|block| !renamed.iter().any(|(renamed, _)| renamed == block));
     let others = others.map(|block| (block, listed.block_insts(block).to_vec()));
-    let mut proposals = free(lifted, others, subject, job);
+    let mut proposals = free(lifted, others, by, subject, job);
     proposals.extend(renamed.into_iter().map(|(block, made)| Proposal {
         block,
         order: made.order,
         names: Some(made.names),
-        by: None,
+        by,
     }));
-    proposals.iter_mut().for_each(|proposal| proposal.by = by);
     proposals.sort_by_key(|proposal| proposal.block);
     Ok(proposals)
 }
@@ -179,7 +178,7 @@ fn give(lifted: &Lifted, orders: &Orders, subject: Subject<'_>, job: &Job) -> Re
         }
         given.push((block, tepid::function::given(&code, block, wanted)));
     }
-    Ok(free(lifted, given, subject, job))
+    Ok(free(lifted, given, "given", subject, job))
 }
 
 /// Of orders those that are others than what came, that may be, and that the user wants. Blocks with instructions that run beside the
@@ -187,6 +186,7 @@ fn give(lifted: &Lifted, orders: &Orders, subject: Subject<'_>, job: &Job) -> Re
 fn free(
     lifted: &Lifted,
     orders: impl IntoIterator<Item = (Block, Vec<Inst>)>,
+    by: &'static str,
     subject: Subject<'_>,
     job: &Job,
 ) -> Vec<Proposal> {
@@ -197,5 +197,5 @@ fn free(
         order != came && !code.has_group(came) && job.bisection.takes(subject.id, block.as_u32())
     };
     let orders = orders.into_iter().filter(|(block, order)| may(*block, order));
-    orders.map(|(block, order)| Proposal { block, order, names: None, by: None }).collect()
+    orders.map(|(block, order)| Proposal { block, order, names: None, by }).collect()
 }

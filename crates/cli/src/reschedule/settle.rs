@@ -25,7 +25,7 @@ pub struct Proposal {
     /// Its registers, where they are others.
     pub names: Option<Names>,
     /// Who made it.
-    pub by: Option<&'static str>,
+    pub by: &'static str,
 }
 
 /// Something that is wrong with new orders.
@@ -164,7 +164,7 @@ mod tests {
             &[one, other, branch] => vec![other, one, branch],
             _ => unreachable!("three instructions"),
         };
-        blocks.map(|block| Proposal { block, order: swapped(block), names: None, by: Some("test") }).collect()
+        blocks.map(|block| Proposal { block, order: swapped(block), names: None, by: "test" }).collect()
     }
 
     /// Blocks with a new order, by number.
