@@ -14,7 +14,7 @@
 use std::collections::BTreeSet;
 
 use sassafras_ir::function::InstSpec;
-use sassafras_ir::{Block, Effects, Function, Guard, Inst, Operand, Payload, Span};
+use sassafras_ir::{Block, Effects, Function, Guard, Inst, Operand, Payload, RegClass, Span};
 use sassafras_machine::{Arch, Category};
 use thiserror::Error;
 
@@ -291,6 +291,10 @@ impl<'a> Lifter<'a> {
         if inst.never_runs() {
             effects = Effects::ORDERED;
         } else {
+            // Threads that run apart write the same uniform registers: each must find what it left when it is its turn again.
+            if inst.writes().any(|reg| matches!(reg.span.class(), RegClass::Uniform | RegClass::UPred)) {
+                effects |= Effects::CROSS_LANE;
+            }
             for reg in inst.writes() {
                 let overlaps = |op: &Operand| op.span().is_some_and(|s| s.overlaps(reg.span));
                 if self.defs.iter().any(overlaps) {

@@ -244,7 +244,7 @@ const MOST_KNOWN: usize = 1 << 14;
 
 fn op(table: Option<&MinedTable>, arch: Arch, text: &str) -> Op {
     let category = Category::of(text);
-    let default = OpcodeFacts { decoupled: category.is_some_and(is_decoupled), min_stall: 1 };
+    let default = OpcodeFacts { decoupled: category.is_none_or(is_decoupled), min_stall: 1 };
     let facts = table.and_then(|table| table.opcode(text)).unwrap_or(default);
     let mut dispatch = dispatch(arch, text);
     let form = Seen::of(arch).map_or_else(Form::default, |seen| seen.form(text));

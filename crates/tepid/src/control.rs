@@ -4,7 +4,7 @@
 //! scoreboard of their own, both are done again with it.
 
 use crate::boards;
-use crate::code::Code;
+use crate::code::{Code, index};
 use crate::fields;
 use crate::obstacle::{Obstacle, Unsolvable};
 use crate::original::{Fields, Original};
@@ -35,6 +35,10 @@ pub fn rebuild(code: &Code<'_>, original: &Original) -> Result<Vec<Fields>, Unso
                 let insts = code.f.block_insts(block);
                 yields::assign(code, insts, streams.is_stream(block), &mut fields);
                 reuse::assign(code, insts, &mut fields);
+                for &inst in insts.iter().filter(|&&inst| original.drains(inst)) {
+                    let field = &mut fields[index(inst)];
+                    (field.stall, field.yields, field.reuse) = (0, true, 0);
+                }
             }
             return Ok(fields);
         }

@@ -299,6 +299,9 @@ impl Pass<'_, '_> {
     /// The least stall of an instruction, whatever follows. What never runs stands there for its stall alone.
     fn least(&self, inst: Inst) -> u8 {
         let least = self.code.op(inst).dispatch.least;
+        if self.original.drains(inst) {
+            return MAX_STALL;
+        }
         let fills = |word: u128| word >> 12 & 15 == 15;
         match self.code.f.inst(inst).payload {
             Payload::Word(word) if fills(word) => least.max(self.original.fields[index(inst)].stall),

@@ -136,6 +136,11 @@ impl Original {
         original
     }
 
+    /// Whether an instruction waits until the pipes have drained, as fences do; what runs for ever behind the end does nothing.
+    pub fn drains(&self, inst: Inst) -> bool {
+        self.fields[index(inst)].stall == 0
+    }
+
     /// Whether an instruction's results are announced by its read scoreboard: those of a generic atomic that has only a
     /// predicate to give.
     pub fn announces_by_read(&self, code: &Code<'_>, inst: Inst) -> bool {
