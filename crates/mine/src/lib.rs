@@ -109,6 +109,10 @@ impl Mined {
         let mut collector = Collector { ids, blocks: vec![Vec::new(); f.block_count()], current: 0 };
         walk(f, rules, &mut collector);
         for seen in collector.blocks.into_iter().flatten() {
+            if seen.meets && !seen.waited && !seen.key.guarded {
+                let late = self.category(seen.key.consumer) == Some(Category::ImadWide);
+                self.spacing.pair(&seen.key, late, seen.cycles);
+            }
             self.pairs.entry(seen.key).or_default().add(place, seen.cycles, seen.waited, seen.certain);
         }
     }
@@ -137,6 +141,8 @@ struct Seen {
     cycles: u16,
     waited: bool,
     certain: bool,
+    /// The compiler has to keep the two apart: nothing says that only one of them runs.
+    meets: bool,
 }
 
 struct Collector {
@@ -167,6 +173,7 @@ impl Observer for Collector {
             cycles: pair.elapsed,
             waited: pair.waited,
             certain: pair.same_guard,
+            meets: pair.same_guard || pair.function.inst(pair.producer).guard.is_none(),
         });
     }
 }

@@ -10,7 +10,6 @@ use crate::{Mined, PairKey};
 use rustc_hash::FxHashMap;
 use sassafras_control::{Field, volta};
 use sassafras_ir::{Effects, Function, Inst, Payload};
-use sassafras_machine::Category;
 use sassafras_machine::mined::seen::{ENOUGH, Kind, REACH, form_names};
 use sassafras_verify::hazards::HazardKind;
 use std::collections::BTreeMap;
@@ -89,6 +88,18 @@ impl Spacing {
         }
     }
 
+    /// Counts a pair that the checker's data flow found, where the second surely meets the first and nothing was waited for.
+    pub(crate) fn pair(&mut self, key: &PairKey, late: bool, cycles: u16) {
+        let PairKey { file, high, used_as, slot, .. } = *key;
+        // Where operands are read at different times, each place has its own distance.
+        let kind = match key.kind {
+            HazardKind::Raw => Kind::reads(file, high, used_as, if late { slot } else { (0, false) }),
+            HazardKind::Waw => Kind::Overwrites(file, high),
+            _ => return,
+        };
+        self.pairs.entry((kind, key.producer, key.consumer)).or_default().add(cycles, 1);
+    }
+
     /// Adds what was seen elsewhere, with its numbers as they are here.
     pub(crate) fn join(&mut self, other: &Spacing, id: impl Fn(u32) -> u32) {
         for (&(kind, a, b), least) in &other.pairs {
@@ -138,7 +149,7 @@ pub fn write(mined: &Mined, table: &str) -> String {
     let mut rows = Rows::new();
     let mut sensitive = FxHashMap::default();
     let mut add = |kind: Kind, first: u32, second: u32, least: Least| {
-        let [a, b] = [first, second].map(|id| form_names(table, mined.text(id)));
+        let [a, b] = [first, second].map(|id| form_names(table, mined.text(id)).of(kind));
         // Plain arithmetic keeps to its pipes and latencies.
         let asks = a.sensitive || b.sensitive || matches!(kind, Kind::Reads(..));
         if !asks {
@@ -157,18 +168,6 @@ pub fn write(mined: &Mined, table: &str) -> String {
     };
     for (&(kind, first, second), &least) in &mined.spacing.pairs {
         add(kind, first, second, least);
-    }
-    for (key, d) in &mined.pairs {
-        let (Some(cycles), false) = (d.least(), key.guarded) else { continue };
-        let PairKey { file, high, used_as, slot, .. } = *key;
-        // Where operands are read at different times, each place has its own distance.
-        let late = mined.category(key.consumer) == Some(Category::ImadWide);
-        let kind = match key.kind {
-            HazardKind::Raw => Kind::reads(file, high, used_as, if late { slot } else { (0, false) }),
-            HazardKind::Waw => Kind::Overwrites(file, high),
-            _ => continue,
-        };
-        add(kind, key.producer, key.consumer, Least { cycles, seen: d.seen });
     }
     let mut out = String::from("kind,first,second,least,seen\n");
     let mut stalls: BTreeMap<&str, Least> = BTreeMap::new();

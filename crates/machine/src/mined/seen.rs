@@ -55,6 +55,16 @@ impl Kind {
         }
     }
 
+    /// Whether it is about predicates.
+    pub fn is_of_predicates(self) -> bool {
+        match self {
+            Kind::Next | Kind::Near => false,
+            Kind::Reads(file, ..) | Kind::Overwrites(file, _) => {
+                matches!(file, File::Predicate | File::UniformPredicate)
+            }
+        }
+    }
+
     /// Reading what was written; branches read their guard as others do.
     pub fn reads(file: File, high: bool, used_as: Use, (place, odd): (u8, bool)) -> Kind {
         let used_as = if used_as == Use::Branch { Use::Guard } else { used_as };
@@ -89,6 +99,10 @@ fn half(high: bool) -> &'static str {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Form {
     names: [u16; 2],
+    /// Its own name where it is about predicates.
+    predicate: u16,
+    /// Operands are read at different times.
+    pub late: bool,
     /// Not plain arithmetic that a device confirmed: its distances hold whether or not registers connect it.
     pub sensitive: bool,
     /// Its timing is not understood.
@@ -100,7 +114,7 @@ pub struct Form {
 impl Default for Form {
     /// Of which nothing is known and nothing asked.
     fn default() -> Form {
-        Form { names: [NOBODY; 2], sensitive: false, unknown: false, stall: 1 }
+        Form { names: [NOBODY; 2], predicate: NOBODY, late: false, sensitive: false, unknown: false, stall: 1 }
     }
 }
 
@@ -117,6 +131,16 @@ pub struct FormNames<'a> {
     pub sensitive: bool,
     /// See [`Form::unknown`].
     pub unknown: bool,
+    /// Its own name where predicates are written: what a device confirmed of its class holds for comparisons alone.
+    pub predicate: Option<&'a str>,
+}
+
+impl FormNames<'_> {
+    /// The names that count for a kind of pair.
+    #[must_use]
+    pub fn of(self, kind: Kind) -> Self {
+        if kind.is_of_predicates() { Self { own: self.predicate, ..self } } else { self }
+    }
 }
 
 /// The names of an opcode in a table.
@@ -130,11 +154,17 @@ pub fn form_names<'a>(table: &str, opcode: &'a str) -> FormNames<'a> {
     let proven = row(plain, FormKind::Ordinary);
     let class = if state { plain } else { class_of(table, opcode) };
     FormNames {
+        predicate: (!(proven && is_comparison(plain)) && class != plain).then_some(plain),
         own: (!proven && class != plain).then_some(plain),
         class,
         sensitive: state || !proven,
         unknown: shorter().any(|name| row(name, FormKind::Unknown)),
     }
+}
+
+/// Whether an opcode writes predicates as those do that a device confirmed.
+fn is_comparison(opcode: &str) -> bool {
+    matches!(opcode, "ISETP" | "FSETP")
 }
 
 /// Whether instructions of a category share state that is in no register.
@@ -238,6 +268,8 @@ impl Seen {
         let plain = opcode.split(':').next().unwrap_or(opcode);
         Form {
             names: [names.own.map_or(NOBODY, number), number(names.class)],
+            predicate: names.predicate.map_or(NOBODY, number),
+            late: Category::of(plain) == Some(Category::ImadWide),
             sensitive: names.sensitive,
             unknown: names.unknown,
             stall: self.stalls.get(plain).copied().unwrap_or(1),
@@ -247,8 +279,13 @@ impl Seen {
     /// The least distance of a pair, from the finest row; none where the pair is rare.
     pub fn least(&self, kind: Kind, first: Form, second: Form) -> Option<u8> {
         let fine_to_coarse = [(0, 0), (0, 1), (1, 0), (1, 1)];
+        let names = |form: Form| match kind.is_of_predicates() {
+            true => [form.predicate, form.names[1]],
+            false => form.names,
+        };
+        let (first, second) = (names(first), names(second));
         fine_to_coarse.into_iter().find_map(|(i, j)| {
-            let (a, b) = (first.names[i], second.names[j]);
+            let (a, b) = (first[i], second[j]);
             (a != NOBODY && b != NOBODY).then(|| self.least.get(&(kind, a, b)).copied()).flatten()
         })
     }

@@ -10,7 +10,6 @@ use super::walk::HazardKind;
 use super::{Finding, Pair};
 use sassafras_control::{Field, volta};
 use sassafras_ir::{Effects, Function, Inst, Payload};
-use sassafras_machine::Category;
 use sassafras_machine::mined::seen::{Form, Kind, REACH, Seen};
 
 /// An instruction that others keep a distance from.
@@ -87,9 +86,12 @@ pub(super) fn too_close(seen: &Seen, forms: &[Form], pair: &Pair<'_>) -> Option<
         return None;
     }
     let f = pair.function;
+    // Where guards differ, perhaps only one of the two runs.
+    if !pair.same_guard && f.inst(pair.producer).guard.is_some() {
+        return None;
+    }
     let form = |inst: Inst| forms[f.inst(inst).opcode.as_u32() as usize];
-    let late = Category::of(f.opcode_text(f.inst(pair.consumer).opcode)) == Some(Category::ImadWide);
-    let slot = if late { pair.slot } else { (0, false) };
+    let slot = if form(pair.consumer).late { pair.slot } else { (0, false) };
     let kind = Kind::reads(pair.file(), pair.part % 2 == 1, pair.used_as, slot);
     let least = u16::from(seen.least(kind, form(pair.producer), form(pair.consumer))?);
     (pair.elapsed < least).then_some(least)
