@@ -179,27 +179,26 @@ pub fn write(mined: &Mined, table: &str) -> String {
     for (name, Least { cycles, seen }) in stalls {
         let _ = writeln!(out, "stall,{name},,{cycles},{seen}");
     }
-    let class = |name: &'_ str| sensitive.get(name).copied();
-    for (&(kind, first, second), &Least { cycles, seen }) in &rows {
-        if seen < ENOUGH || says_nothing((kind, first, second), cycles, &rows, class) {
+    let class = |name: &str| sensitive.get(name).copied();
+    let counts = |kind, first: &str, second: &str| {
+        rows.get(&(kind, first, second)).filter(|row| row.seen >= ENOUGH).map(|row| row.cycles)
+    };
+    // Rows that say the same of one form stand together.
+    let mut grouped: BTreeMap<(Kind, &str, u16), (u64, Vec<&str>)> = BTreeMap::new();
+    for (&(kind, first, second), &Least { cycles, seen }) in rows.iter().filter(|(_, row)| row.seen >= ENOUGH) {
+        // A row of two names says nothing where those of one name and a class say the same.
+        if let (Some(a), Some(b)) = (class(first), class(second))
+            && let (Some(one), Some(other)) = (counts(kind, first, b), counts(kind, a, second))
+            && one.max(other) == cycles
+        {
             continue;
         }
-        let cycles = cycles.min(u16::from(u8::MAX));
-        let _ = writeln!(out, "{},{first},{second},{cycles},{seen}", kind.name());
+        let group = grouped.entry((kind, first, cycles.min(u16::from(u8::MAX)))).or_insert((u64::MAX, Vec::new()));
+        group.0 = group.0.min(seen);
+        group.1.push(second);
+    }
+    for ((kind, first, cycles), (seen, seconds)) in grouped {
+        let _ = writeln!(out, "{},{first},{},{cycles},{seen}", kind.name(), seconds.join(" "));
     }
     out
-}
-
-/// Whether the next coarser row that counts says the same.
-fn says_nothing<'a>(
-    (kind, first, second): (Kind, &'a str, &'a str),
-    cycles: u16,
-    rows: &Rows<'a>,
-    class: impl Fn(&str) -> Option<&'a str>,
-) -> bool {
-    let (a, b) = (class(first), class(second));
-    // In the order in which a reader looks for them.
-    let coarser = [b.map(|b| (kind, first, b)), a.map(|a| (kind, a, second)), a.zip(b).map(|(a, b)| (kind, a, b))];
-    let next = coarser.into_iter().flatten().find_map(|key| rows.get(&key).filter(|row| row.seen >= ENOUGH));
-    next.is_some_and(|row| row.cycles == cycles)
 }

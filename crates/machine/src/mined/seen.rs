@@ -118,7 +118,10 @@ impl Default for Form {
     }
 }
 
+/// It has no name of its own.
 const NOBODY: u16 = u16::MAX;
+/// No row has its name.
+const UNSEEN: u16 = u16::MAX - 1;
 
 /// Forms by name, as the tables have them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -227,7 +230,7 @@ struct SeenRow {
 impl Seen {
     /// What was seen on an architecture; none where nothing was mined.
     pub fn of(arch: Arch) -> Option<&'static Seen> {
-        TABLES.get(table_name(arch)?).map(|table| &**table)
+        TABLES.get(table_name(arch)?).map(|table| &**table).filter(|table| !table.is_empty())
     }
 
     /// Reads a table.
@@ -239,10 +242,10 @@ impl Seen {
         let mut twice = HashSet::default();
         for row in table::rows::<SeenRow>("seen", text)? {
             let value = &row.value;
-            if !twice.insert((value.kind.clone(), value.first.clone(), value.second.clone())) {
-                return Err(row.error("a row for the same pair stands above"));
-            }
             if value.kind == "stall" {
+                if !twice.insert(value.first.clone()) {
+                    return Err(row.error("a row for the same form stands above"));
+                }
                 seen.stalls.insert(value.first.clone(), value.least);
                 continue;
             }
@@ -250,8 +253,13 @@ impl Seen {
                 return Err(row.error(format!("seen {} times, which is not enough", value.seen)));
             }
             let kind = Kind::parse(&value.kind).ok_or_else(|| row.error("an unknown kind"))?;
-            let key = (kind, seen.number(&value.first), seen.number(&value.second));
-            seen.least.insert(key, value.least);
+            let first = seen.number(&value.first);
+            for second in value.second.split(' ') {
+                let key = (kind, first, seen.number(second));
+                if seen.least.insert(key, value.least).is_some() {
+                    return Err(row.error("a row for the same pair stands above"));
+                }
+            }
         }
         Ok(seen)
     }
@@ -264,7 +272,8 @@ impl Seen {
     /// The form of an opcode.
     pub fn form(&self, opcode: &str) -> Form {
         let names = form_names(&self.name, opcode);
-        let number = |name: &str| self.numbers.get(name).copied().unwrap_or(NOBODY);
+        // A name that no row has is nobody's, and so is every pair with it.
+        let number = |name: &str| self.numbers.get(name).copied().unwrap_or(UNSEEN);
         let plain = opcode.split(':').next().unwrap_or(opcode);
         Form {
             names: [names.own.map_or(NOBODY, number), number(names.class)],
@@ -276,18 +285,21 @@ impl Seen {
         }
     }
 
-    /// The least distance of a pair, from the finest row; none where the pair is rare.
+    /// The least distance of a pair; none where it is rare. Who has a name of its own counts by it: rows of both names come first,
+    /// then those of one name and the other's class, which must be there for each of them.
     pub fn least(&self, kind: Kind, first: Form, second: Form) -> Option<u8> {
-        let fine_to_coarse = [(0, 0), (0, 1), (1, 0), (1, 1)];
         let names = |form: Form| match kind.is_of_predicates() {
             true => [form.predicate, form.names[1]],
             false => form.names,
         };
-        let (first, second) = (names(first), names(second));
-        fine_to_coarse.into_iter().find_map(|(i, j)| {
-            let (a, b) = (first[i], second[j]);
-            (a != NOBODY && b != NOBODY).then(|| self.least.get(&(kind, a, b)).copied()).flatten()
-        })
+        let ([a, first], [b, second]) = (names(first), names(second));
+        let row = |a: u16, b: u16| self.least.get(&(kind, a, b)).copied();
+        match (a != NOBODY, b != NOBODY) {
+            (true, true) => row(a, b).or_else(|| Some(row(a, second)?.max(row(first, b)?))),
+            (true, false) => row(a, second),
+            (false, true) => row(first, b),
+            (false, false) => row(first, second),
+        }
     }
 
     /// How many rows there are.
@@ -322,3 +334,55 @@ static TABLES: LazyLock<HashMap<&'static str, Unread>> = LazyLock::new(|| {
         .map(unread)
         .collect()
 });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "kind,first,second,least,seen\n";
+
+    #[test]
+    fn every_table_loads() {
+        for (name, table) in TABLES.iter() {
+            assert!(table.len() > 100 || *name == "sm_107", "{name}: {}", table.len());
+        }
+        let arch: Arch = "sm_90".parse().expect("an architecture");
+        let seen = Seen::of(arch).expect("mined");
+        let [red, result] = ["BAR.RED", "B2R.RESULT"].map(|opcode| seen.form(opcode));
+        assert_eq!(seen.least(Kind::Near, red, result), Some(6), "the result of a barrier is there six cycles later");
+        assert!(red.sensitive && !seen.form("IADD3").sensitive && seen.form("DMMA.8x8x4").unknown);
+        assert!(seen.form("LEPC").stall >= 7);
+    }
+
+    #[test]
+    fn who_has_a_name_counts_by_it() {
+        let text = format!(
+            "{HEAD}stall,BAR.RED,,6,3\nnear,alu,alu,1,900\nnear,BAR.RED,alu fma,2,100\nR low operand,alu,alu,4,500\n\
+             R low operand,R2P,alu,5,500\nP low operand,IADD3,alu,5,200\nP low operand,alu,alu,4,900\n"
+        );
+        let seen = Seen::parse("sm_90", &text).expect("a table");
+        let least = |kind, a, b| seen.least(kind, seen.form(a), seen.form(b));
+        assert_eq!(least(Kind::Near, "BAR.RED", "IADD3"), Some(2));
+        assert_eq!(least(Kind::Near, "BAR.RED", "FFMA"), Some(2));
+        // What nobody has seen is rare, even where its class is common.
+        assert_eq!(least(Kind::Near, "BAR.ARV", "IADD3"), None);
+        let reads = Kind::reads(File::General, false, Use::Operand, (0, false));
+        assert_eq!((least(reads, "IADD3", "LOP3"), least(reads, "R2P", "LOP3")), (Some(4), Some(5)));
+        assert_eq!(least(reads, "P2R", "LOP3"), None);
+        let predicates = Kind::reads(File::Predicate, false, Use::Operand, (0, false));
+        assert_eq!((least(predicates, "ISETP", "SEL"), seen.form("BAR.RED").stall), (None, 6));
+    }
+
+    #[test]
+    fn malformed_rows_are_refused() {
+        for row in [
+            "near,alu,alu,1,99",
+            "far,alu,alu,1,100",
+            "near,alu,alu,x,100",
+            "near,alu,alu,1,100\nnear,alu,fma alu,2,100",
+            "stall,NOP,,1,1\nstall,NOP,,2,1",
+        ] {
+            assert!(Seen::parse("sm_90", &format!("{HEAD}{row}\n")).is_err(), "{row}");
+        }
+    }
+}
