@@ -185,7 +185,8 @@ pub fn write(mined: &Mined, table: &str) -> String {
     };
     // Rows that say the same of one form stand together.
     let mut grouped: BTreeMap<(Kind, &str, u16), (u64, Vec<&str>)> = BTreeMap::new();
-    for (&(kind, first, second), &Least { cycles, seen }) in rows.iter().filter(|(_, row)| row.seen >= ENOUGH) {
+    for (&(kind, first, second), &Least { cycles, seen }) in rows.iter().filter(|(_, row)| row.seen >= ENOUGH)
+    {
         // A row of two names says nothing where those of one name and a class say the same.
         if let (Some(a), Some(b)) = (class(first), class(second))
             && let (Some(one), Some(other)) = (counts(kind, first, b), counts(kind, a, second))
@@ -193,7 +194,8 @@ pub fn write(mined: &Mined, table: &str) -> String {
         {
             continue;
         }
-        let group = grouped.entry((kind, first, cycles.min(u16::from(u8::MAX)))).or_insert((u64::MAX, Vec::new()));
+        let group =
+            grouped.entry((kind, first, cycles.min(u16::from(u8::MAX)))).or_insert((u64::MAX, Vec::new()));
         group.0 = group.0.min(seen);
         group.1.push(second);
     }

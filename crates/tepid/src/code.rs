@@ -424,9 +424,10 @@ impl<'c, 'f> Distances<'c, 'f> {
             | u64::from(slot.0) << 57
             | u64::from(slot.1) << 63;
         let code = self.code;
-        *self.seen.entry(key).or_insert_with(|| {
-            seen.least(kind, code.op(producer).form, code.op(consumer).form)
-        })
+        *self
+            .seen
+            .entry(key)
+            .or_insert_with(|| seen.least(kind, code.op(producer).form, code.op(consumer).form))
     }
 
     /// Cycles that the classes of two instructions need.

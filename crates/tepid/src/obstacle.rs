@@ -66,7 +66,9 @@ impl Unsolvable {
     pub fn producer(&self) -> Option<Inst> {
         match self.obstacle {
             Obstacle::TooClose { rule: Some(Rule::Behind { producer, .. }), .. } => Some(producer),
-            Obstacle::TooClose { .. } | Obstacle::Unknown | Obstacle::Unsettled | Obstacle::Scoreboards => None,
+            Obstacle::TooClose { .. } | Obstacle::Unknown | Obstacle::Unsettled | Obstacle::Scoreboards => {
+                None
+            }
         }
     }
 
@@ -100,7 +102,10 @@ impl Rule {
             Rule::Scoreboard { board } => format!("scoreboard {board} is not surely set"),
             Rule::Settled => "results have not settled".to_owned(),
             Rule::Seen { first, cycles } => {
-                format!("compiled code was never seen to leave less than {cycles} cycles behind {}", text(*first))
+                format!(
+                    "compiled code was never seen to leave less than {cycles} cycles behind {}",
+                    text(*first)
+                )
             }
         }
     }

@@ -268,11 +268,14 @@ fn fields_that_mean_nothing_are_reported() {
 
 #[test]
 fn nothing_stands_closer_than_was_ever_seen() {
-    let body = |stall| format!("S{stall} | BAR.RED !barrier\nS2 W0 | R4 = B2R.RESULT !barrier\nS5 B0 | EXIT !exit");
+    let body =
+        |stall| format!("S{stall} | BAR.RED !barrier\nS2 W0 | R4 = B2R.RESULT !barrier\nS5 B0 | EXIT !exit");
     assert_eq!(kinds_on("sm_90", &body(6)), []);
     assert!(kinds_on("sm_90", &body(5)).contains(&HazardKind::Unseen));
     // A high half of a wide product wants seven cycles before a sum with carry, four before a plain one do.
-    let wide = |stall| format!("S{stall} | R4:2 = IMAD.WIDE R0, R1, R2:2\nS5 | R6 = IADD3.X R5, R7, R8, P0\nS5 | EXIT !exit");
+    let wide = |stall| {
+        format!("S{stall} | R4:2 = IMAD.WIDE R0, R1, R2:2\nS5 | R6 = IADD3.X R5, R7, R8, P0\nS5 | EXIT !exit")
+    };
     assert_eq!(kinds_on("sm_90", &wide(7)), []);
     assert!(kinds_on("sm_90", &wide(6)).contains(&HazardKind::Unseen));
 }

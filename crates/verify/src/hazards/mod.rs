@@ -147,7 +147,8 @@ pub fn path(f: &Function, finding: &Finding) -> Vec<Block> {
 /// Checks a function against the distances that are demanded.
 pub fn check(f: &Function, rules: &Rules) -> Report {
     let forms = unseen::forms(f, rules);
-    let mut checker = Checker { rules, forms: &forms, blocks: vec![Report::default(); f.block_count()], current: 0 };
+    let mut checker =
+        Checker { rules, forms: &forms, blocks: vec![Report::default(); f.block_count()], current: 0 };
     walk(f, rules, &mut checker);
     let mut report = Report::default();
     for block in checker.blocks {

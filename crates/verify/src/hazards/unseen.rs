@@ -12,6 +12,9 @@ use sassafras_control::{Field, volta};
 use sassafras_ir::{Effects, Function, Inst, Payload};
 use sassafras_machine::mined::seen::{Form, Kind, REACH, Seen};
 
+/// The longest stall.
+const LONGEST: u8 = 15;
+
 /// An instruction that others keep a distance from.
 #[derive(Clone, Copy)]
 struct Earlier {
@@ -45,7 +48,8 @@ pub(super) fn check(f: &Function, rules: &Rules, forms: &[Form]) -> Vec<Finding>
                 }
                 let least = |kind| seen.least(kind, other, second).unwrap_or(1);
                 let next = if place == 0 { least(Kind::Next) } else { 1 };
-                let needed = u16::from(least(Kind::Near).max(next));
+                // Neighbours can be kept apart by the longest stall and no more.
+                let needed = u16::from(least(Kind::Near).max(next).min(LONGEST));
                 if first.ago < needed {
                     findings.push(Finding {
                         kind: HazardKind::Unseen,
