@@ -33,7 +33,7 @@ fn arithmetic_forms_move_their_sources() {
     // DADD takes its second register from the third place.
     check(sm, 0x4_0000_0000_0e06_7229, "DADD", "R14:2 R4:2", "R6:2");
     // @!P0 IADD3.X R21, RZ, R21, RZ, P2, !PT: carry comes in through a predicate.
-    let iadd3 = check(sm, 0x017f_e4ff_0000_0015_ff15_8210, "IADD3", "R21 P2", "R21");
+    let iadd3 = check(sm, 0x017f_e4ff_0000_0015_ff15_8210, "IADD3.X", "R21 P2", "R21");
     let guard = iadd3.guard().expect("guarded");
     assert_eq!((guard.lane.to_string().as_str(), guard.negated), ("P0", true));
     // IMAD.WIDE.U32 R20, R0, 0x10, R20

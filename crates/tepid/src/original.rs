@@ -101,6 +101,8 @@ pub struct Original {
     /// The tokens that an instruction waits for.
     pub waits: FxHashMap<Inst, SmallVec<[u16; 2]>>,
     held: Vec<(Inst, Effects)>,
+    /// Fences whose stall is 0.
+    drains: Vec<Inst>,
 }
 
 impl Original {
@@ -110,10 +112,14 @@ impl Original {
         let mut fields = vec![Fields::of(0); f.inst_count()];
         let mut pinned = 0;
         let mut setters = Vec::new();
+        let mut drains = Vec::new();
         for &inst in f.blocks().flat_map(|block| f.block_insts(block)) {
             let Payload::Word(word) = f.inst(inst).payload else { continue };
             let old = Fields::of(word);
             fields[index(inst)] = old;
+            if old.stall == 0 && f.inst(inst).effects.contains(Effects::BARRIER) {
+                drains.push(inst);
+            }
             if code.op(inst).special == Special::Depbar {
                 let depbar = Depbar::of(word);
                 pinned |= depbar.drained | 1 << depbar.board;
@@ -128,6 +134,7 @@ impl Original {
             tokens: FxHashMap::default(),
             waits: FxHashMap::default(),
             held: Vec::new(),
+            drains,
         };
         if !setters.is_empty() {
             original.follow(code, &setters);
@@ -138,7 +145,7 @@ impl Original {
 
     /// Whether an instruction waits until the pipes have drained, as fences do; what runs for ever behind the end does nothing.
     pub fn drains(&self, inst: Inst) -> bool {
-        self.fields[index(inst)].stall == 0
+        self.drains.contains(&inst)
     }
 
     /// Whether an instruction's results are announced by its read scoreboard: those of a generic atomic that has only a
