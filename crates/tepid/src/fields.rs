@@ -442,16 +442,19 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Products of a warpgroup wait for no scoreboard: what they read is waited for where the warpgroup arrives.
+    /// Products of a warpgroup wait for no scoreboard: what they read and overwrite is waited for where the warpgroup arrives.
     fn arrive(&mut self, inst: Inst, mask: &mut u8) {
         let code = self.code;
         let insts = code.f.block_insts(self.block_of[index(inst)]);
         let behind = insts.iter().skip_while(|&&other| other != inst).skip(1);
         let products = behind.take_while(|&&other| !code.op(other).arrives);
         for &product in products.filter(|&&other| code.op(other).special == Special::Warpgroup) {
-            for touch in code.reads(product).iter().filter(|touch| touch.file == File::General) {
+            let touched = code.reads(product).iter().chain(code.writes(product));
+            for touch in touched.filter(|touch| touch.file == File::General) {
+                let overwrites = touch.used_as == Use::Overwrite;
                 for pending in self.state.on(touch.lane) {
-                    if pending.guarded && pending.write && !self.state.is_over(pending) {
+                    let meets = pending.write || overwrites;
+                    if pending.guarded && meets && !self.state.is_over(pending) {
                         *mask |= self.board_for(pending, *mask).unwrap_or(0);
                     }
                 }
