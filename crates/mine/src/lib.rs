@@ -16,6 +16,7 @@ use rustc_hash::FxHashMap;
 use sassafras_control::{Field, volta};
 use sassafras_ir::{Block, Function, Operand, Payload, RegClass};
 use sassafras_machine::Category;
+use sassafras_machine::mined::seen::{form_names, place as place_of};
 use sassafras_machine::mined::{File, Use};
 use sassafras_verify::hazards::rules::class_name;
 use sassafras_verify::hazards::{HazardKind, Observer, Pair, Rules, walk};
@@ -46,6 +47,10 @@ pub struct PairKey {
 pub struct Mined {
     names: FxHashMap<String, u32>,
     texts: Vec<String>,
+    /// By class, whether operands are read at different times.
+    late: Vec<bool>,
+    /// By class, whether results are written one after the other.
+    serial: Vec<bool>,
     /// Distances of pairs.
     pub pairs: FxHashMap<PairKey, Distances>,
     /// What opcodes carry.
@@ -77,6 +82,9 @@ impl Mined {
             return id;
         }
         let id = self.texts.len() as u32;
+        let form = form_names("", name);
+        self.late.push(form.late);
+        self.serial.push(form.serial);
         self.texts.push(name.to_owned());
         self.names.insert(name.to_owned(), id);
         id
@@ -110,8 +118,9 @@ impl Mined {
         walk(f, rules, &mut collector);
         for seen in collector.blocks.into_iter().flatten() {
             if seen.meets && !seen.waited && !seen.key.guarded {
-                let late = self.category(seen.key.consumer) == Some(Category::ImadWide);
-                self.spacing.pair(&seen.key, late, seen.cycles);
+                let (first, second) = (seen.key.producer as usize, seen.key.consumer as usize);
+                let at = place_of(self.serial[first], seen.predicate, self.late[second], seen.key.slot);
+                self.spacing.pair(&seen.key, at, seen.cycles);
             }
             self.pairs.entry(seen.key).or_default().add(place, seen.cycles, seen.waited, seen.certain);
         }
@@ -141,6 +150,8 @@ struct Seen {
     cycles: u16,
     waited: bool,
     certain: bool,
+    /// The number of the predicate, if it is about one.
+    predicate: Option<u8>,
     /// The compiler has to keep the two apart: nothing says that only one of them runs.
     meets: bool,
 }
@@ -173,6 +184,7 @@ impl Observer for Collector {
             cycles: pair.elapsed,
             waited: pair.waited,
             certain: pair.same_guard,
+            predicate: pair.predicate(),
             meets: pair.same_guard || pair.function.inst(pair.producer).guard.is_none(),
         });
     }

@@ -12,6 +12,7 @@ use sassafras_control::{Field, volta};
 use sassafras_ir::{Effects, Function, Inst, Payload};
 use sassafras_machine::mined::seen::{ENOUGH, Kind, REACH, form_names};
 use sassafras_verify::hazards::HazardKind;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -22,18 +23,29 @@ pub struct Least {
     pub cycles: u16,
     /// Pairs.
     pub seen: u64,
+    /// Those of them that are this close.
+    pub edge: u64,
 }
 
 impl Default for Least {
     fn default() -> Least {
-        Least { cycles: u16::MAX, seen: 0 }
+        Least { cycles: u16::MAX, seen: 0, edge: 0 }
     }
 }
 
 impl Least {
-    fn add(&mut self, cycles: u16, seen: u64) {
-        self.cycles = self.cycles.min(cycles);
-        self.seen += seen;
+    fn one(&mut self, cycles: u16) {
+        self.add(Least { cycles, seen: 1, edge: 1 });
+    }
+
+    fn add(&mut self, other: Least) {
+        self.edge = match self.cycles.cmp(&other.cycles) {
+            Ordering::Less => self.edge,
+            Ordering::Equal => self.edge + other.edge,
+            Ordering::Greater => other.edge,
+        };
+        self.cycles = self.cycles.min(other.cycles);
+        self.seen += other.seen;
     }
 }
 
@@ -64,7 +76,7 @@ impl Spacing {
                 before.into_iter().for_each(|(first, stall)| seen[1].add(first, opcode, stall));
                 let to_itself = f.branch_targets(inst).any(|b| f.block_insts(b).first() == Some(&inst));
                 if stall > 0 && !to_itself {
-                    stalls[opcode].add(stall, 1);
+                    stalls[opcode].one(stall);
                 }
                 if stall == 0 || to_itself || f.inst(inst).effects.intersects(Effects::CALL | Effects::RET) {
                     // Draining takes longer than any stall, and so does what is elsewhere.
@@ -80,33 +92,32 @@ impl Spacing {
         }
         for (kind, local) in [Kind::Near, Kind::Next].into_iter().zip(seen) {
             for (first, second, least) in local.found() {
-                self.pairs.entry((kind, ids[first], ids[second])).or_default().add(least.cycles, least.seen);
+                self.pairs.entry((kind, ids[first], ids[second])).or_default().add(least);
             }
         }
         for (&id, least) in ids.iter().zip(stalls).filter(|(_, least)| least.seen > 0) {
-            self.stalls.entry(id).or_default().add(least.cycles, least.seen);
+            self.stalls.entry(id).or_default().add(least);
         }
     }
 
     /// Counts a pair that the checker's data flow found, where the second surely meets the first and nothing was waited for.
-    pub(crate) fn pair(&mut self, key: &PairKey, late: bool, cycles: u16) {
-        let PairKey { file, high, used_as, slot, .. } = *key;
-        // Where operands are read at different times, each place has its own distance.
+    pub(crate) fn pair(&mut self, key: &PairKey, place: u8, cycles: u16) {
+        let PairKey { file, high, used_as, .. } = *key;
         let kind = match key.kind {
-            HazardKind::Raw => Kind::reads(file, high, used_as, if late { slot } else { (0, false) }),
+            HazardKind::Raw => Kind::reads(file, high, used_as, place),
             HazardKind::Waw => Kind::Overwrites(file, high),
             _ => return,
         };
-        self.pairs.entry((kind, key.producer, key.consumer)).or_default().add(cycles, 1);
+        self.pairs.entry((kind, key.producer, key.consumer)).or_default().one(cycles);
     }
 
     /// Adds what was seen elsewhere, with its numbers as they are here.
     pub(crate) fn join(&mut self, other: &Spacing, id: impl Fn(u32) -> u32) {
-        for (&(kind, a, b), least) in &other.pairs {
-            self.pairs.entry((kind, id(a), id(b))).or_default().add(least.cycles, least.seen);
+        for (&(kind, a, b), &least) in &other.pairs {
+            self.pairs.entry((kind, id(a), id(b))).or_default().add(least);
         }
-        for (&a, least) in &other.stalls {
-            self.stalls.entry(id(a)).or_default().add(least.cycles, least.seen);
+        for (&a, &least) in &other.stalls {
+            self.stalls.entry(id(a)).or_default().add(least);
         }
     }
 }
@@ -123,7 +134,7 @@ impl Local {
     }
 
     fn add(&mut self, first: usize, second: usize, cycles: u16) {
-        self.least[first * self.opcodes + second].add(cycles, 1);
+        self.least[first * self.opcodes + second].one(cycles);
     }
 
     fn found(self) -> impl Iterator<Item = (usize, usize, Least)> {
@@ -157,7 +168,7 @@ pub fn write(mined: &Mined, table: &str) -> String {
         }
         for first in [a.own, Some(a.class)].into_iter().flatten() {
             for second in [b.own, Some(b.class)].into_iter().flatten() {
-                rows.entry((kind, first, second)).or_default().add(least.cycles, least.seen);
+                rows.entry((kind, first, second)).or_default().add(least);
             }
         }
         for names in [&a, &b] {
@@ -169,38 +180,43 @@ pub fn write(mined: &Mined, table: &str) -> String {
     for (&(kind, first, second), &least) in &mined.spacing.pairs {
         add(kind, first, second, least);
     }
-    let mut out = String::from("kind,first,second,least,seen\n");
+    let mut out = String::from("kind,first,second,least,seen,edge\n");
     let mut stalls: BTreeMap<&str, Least> = BTreeMap::new();
-    for (&id, least) in &mined.spacing.stalls {
+    for (&id, &least) in &mined.spacing.stalls {
         let text = mined.text(id);
         let plain = text.split(':').next().unwrap_or(text);
-        stalls.entry(plain).or_default().add(least.cycles, least.seen);
+        stalls.entry(plain).or_default().add(least);
     }
-    for (name, Least { cycles, seen }) in stalls {
-        let _ = writeln!(out, "stall,{name},,{cycles},{seen}");
+    for (name, Least { cycles, seen, edge }) in stalls {
+        let _ = writeln!(out, "stall,{name},,{cycles},{seen},{edge}");
     }
     let class = |name: &str| sensitive.get(name).copied();
-    let counts = |kind, first: &str, second: &str| {
-        rows.get(&(kind, first, second)).filter(|row| row.seen >= ENOUGH).map(|row| row.cycles)
+    let counts = |kind, first, second| -> Option<&Least> {
+        rows.get(&(kind, first, second)).filter(|row| row.seen >= ENOUGH)
     };
-    // Rows that say the same of one form stand together.
-    let mut grouped: BTreeMap<(Kind, &str, u16), (u64, Vec<&str>)> = BTreeMap::new();
-    for (&(kind, first, second), &Least { cycles, seen }) in rows.iter().filter(|(_, row)| row.seen >= ENOUGH)
-    {
+    // Rows that say the same of one form stand together, those that many pairs reach apart from those that few do.
+    let mut grouped: BTreeMap<(Kind, &str, u16, bool), (u64, u64, Vec<&str>)> = BTreeMap::new();
+    for (&(kind, first, second), &least) in rows.iter().filter(|(_, row)| row.seen >= ENOUGH) {
+        let Least { cycles, seen, edge } = least;
         // A row of two names says nothing where those of one name and a class say the same.
         if let (Some(a), Some(b)) = (class(first), class(second))
             && let (Some(one), Some(other)) = (counts(kind, first, b), counts(kind, a, second))
-            && one.max(other) == cycles
+            && one.cycles.max(other.cycles) == cycles
+            && (edge < ENOUGH || [one, other].iter().any(|row| row.cycles == cycles && row.edge >= ENOUGH))
         {
             continue;
         }
-        let group =
-            grouped.entry((kind, first, cycles.min(u16::from(u8::MAX)))).or_insert((u64::MAX, Vec::new()));
+        let group = grouped.entry((kind, first, cycles.min(u16::from(u8::MAX)), edge >= ENOUGH)).or_insert((
+            u64::MAX,
+            u64::MAX,
+            Vec::new(),
+        ));
         group.0 = group.0.min(seen);
-        group.1.push(second);
+        group.1 = group.1.min(edge);
+        group.2.push(second);
     }
-    for ((kind, first, cycles), (seen, seconds)) in grouped {
-        let _ = writeln!(out, "{},{first},{},{cycles},{seen}", kind.name(), seconds.join(" "));
+    for ((kind, first, cycles, _), (seen, edge, seconds)) in grouped {
+        let _ = writeln!(out, "{},{first},{},{cycles},{seen},{edge}", kind.name(), seconds.join(" "));
     }
     out
 }

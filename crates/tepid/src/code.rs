@@ -3,13 +3,14 @@
 //! Source: the mined tables of the machine crate for distances, queues and which results come when they are ready; its
 //! dispatch table for pipes.
 
+use crate::state::predicate_place;
 use rustc_hash::FxHashMap;
 use sassafras_ir::{Effects, Function, Inst, Lane, LaneRef, Operand, RegClass, Role, Span};
 use sassafras_machine::dispatch::{
     Dispatch, ExpectedLatency, Overwriter, Pipe, addend_spacing, dispatch, expected_latency,
     longest_source_read, predicate_settle, source_read,
 };
-use sassafras_machine::mined::seen::{Form, Kind, Seen};
+use sassafras_machine::mined::seen::{Form, Kind, Seen, place};
 use sassafras_machine::mined::{
     ClassNumber, File, MinedTable, OpcodeFacts, PAIR, PairQuery, Queues, Use, queues,
 };
@@ -408,12 +409,14 @@ impl<'c, 'f> Distances<'c, 'f> {
     pub fn seen(&mut self, producer: Inst, high: bool, consumer: Inst, touch: &Touch) -> Option<u8> {
         let seen = self.code.seen.filter(|_| self.asks_seen(producer, consumer, touch))?;
         let overwrites = touch.used_as == Use::Overwrite;
-        // Where operands are read at different times, each place has its own distance.
-        let late = self.code.op(consumer).category == Some(Category::ImadWide) && !overwrites;
-        let slot = if late { touch.slot } else { (0, false) };
-        let kind = match overwrites {
-            true => Kind::Overwrites(touch.file, high),
-            false => Kind::reads(touch.file, high, touch.used_as, slot),
+        let form = |inst| self.code.op(inst).form;
+        let predicate = predicate_place(touch).filter(|_| touch.file == File::Predicate);
+        let (place, kind) = match overwrites {
+            true => (0, Kind::Overwrites(touch.file, high)),
+            false => {
+                let place = place(form(producer).serial, predicate, form(consumer).late, touch.slot);
+                (place, Kind::reads(touch.file, high, touch.used_as, place))
+            }
         };
         let number = |inst: Inst| u64::from(self.code.f.inst(inst).opcode.as_u32());
         let key = number(producer)
@@ -421,13 +424,9 @@ impl<'c, 'f> Distances<'c, 'f> {
             | (touch.used_as as u64) << 48
             | (touch.file as u64) << 52
             | u64::from(high) << 56
-            | u64::from(slot.0) << 57
-            | u64::from(slot.1) << 63;
-        let code = self.code;
-        *self
-            .seen
-            .entry(key)
-            .or_insert_with(|| seen.least(kind, code.op(producer).form, code.op(consumer).form))
+            | u64::from(place) << 57;
+        let (first, second) = (form(producer), form(consumer));
+        *self.seen.entry(key).or_insert_with(|| seen.least(kind, first, second))
     }
 
     /// Cycles that the classes of two instructions need.

@@ -525,7 +525,7 @@ impl Pass<'_, '_> {
         if !rare || self.block_of[index(pending.producer)] != self.block_of[index(inst)] {
             return needed;
         }
-        needed.max(self.spacing.kept(pending.producer, inst).max(1) as u16)
+        needed.max(self.spacing.kept_read(pending.producer, inst).max(1) as u16)
     }
 
     /// Whether only the result of a slow instruction would show that it has read its sources.

@@ -23,6 +23,8 @@ pub struct Spacing<'c, 'f> {
 
 /// What neighbours can be kept apart by.
 const LONGEST: i32 = 15;
+/// What readers of results are kept apart by: the longest fixed latency.
+const LONGEST_READ: i32 = 32;
 const UNASKED: u8 = 255;
 const RARE: u8 = 254;
 
@@ -55,15 +57,21 @@ impl<'c, 'f> Spacing<'c, 'f> {
         match (near, least) {
             (RARE, None) if together => self.kept(first, second),
             (RARE, None) => 1,
-            (RARE, Some(least)) => i32::from(least).max(self.kept(first, second).min(i32::from(least))),
+            (RARE, Some(least)) => i32::from(least),
             (near, least) => i32::from(near.max(least.unwrap_or(1))),
         }
     }
 
     /// Cycles that a pair keeps of those that it came with.
-    pub fn kept(&self, first: Inst, second: Inst) -> i32 {
+    fn kept(&self, first: Inst, second: Inst) -> i32 {
         let before = self.issued[index(second)] - self.issued[index(first)];
         if before > 0 { before.min(LONGEST) } else { LONGEST }
+    }
+
+    /// Cycles that the reader of a result keeps of those that it came with; no fixed latency is longer than [`LONGEST_READ`].
+    pub fn kept_read(&self, first: Inst, second: Inst) -> i32 {
+        let before = self.issued[index(second)] - self.issued[index(first)];
+        if before > 0 { before.min(LONGEST_READ) } else { LONGEST }
     }
 
     fn known(&mut self, kind: Kind, first: Inst, second: Inst) -> u8 {

@@ -4,8 +4,11 @@
 //! behave alike. A question is answered by the finest row that was seen [`ENOUGH`] times; no row means that the pair is
 //! *rare*: nothing is known of how close it may come, and whoever moves code keeps its order and distance.
 //!
-//! Under exchangeable observations the chance that the next one lies below the least of `n` is at most `1 / (n + 1)`: with
-//! [`ENOUGH`] observations at most one in a hundred kinds of pairs is expected to come closer in code nobody has opened.
+//! Two uses, two rules. Whoever moves code keeps the least of every row, right or wrong: the chance that the next pair lies below
+//! the least of `n` is at most `1 / (n + 1)`, whatever the distribution. Whoever judges code that somebody else compiled asks tens
+//! of thousands of such questions, and at one alarm in a hundred would cry all day. It takes *firm* rows alone, whose least was
+//! reached by [`ENOUGH`] pairs: a distribution that thins out towards its end does not pile up there, so that a
+//! least that many reach, and nobody passes, is a rule of somebody's.
 //!
 //! Source: `data/mined/*.seen.csv`, written by `sassafras-mine --seen` from compiled code, so far for sm_90 alone; `data/mined/forms.csv` says which
 //! forms stand for themselves.
@@ -32,8 +35,7 @@ pub enum Kind {
     Next,
     /// Both stand in one block, whatever stands between.
     Near,
-    /// The second reads what the first wrote, in this file and half, in this way; at this place of its operands, counted twice and
-    /// one more for odd registers, where it reads them at different times, else 0.
+    /// The second reads what the first wrote, in this file and half, in this way, at this [`place`].
     Reads(File, bool, Use, u8),
     /// The second overwrites what the first wrote, in this file and half.
     Overwrites(File, bool),
@@ -65,10 +67,10 @@ impl Kind {
         }
     }
 
-    /// Reading what was written; branches read their guard as others do.
-    pub fn reads(file: File, high: bool, used_as: Use, (place, odd): (u8, bool)) -> Kind {
+    /// Reading what was written, at this [`place`]; branches read their guard as others do.
+    pub fn reads(file: File, high: bool, used_as: Use, place: u8) -> Kind {
         let used_as = if used_as == Use::Branch { Use::Guard } else { used_as };
-        Kind::Reads(file, high, used_as, place.min(15) * 2 + u8::from(odd))
+        Kind::Reads(file, high, used_as, place)
     }
 
     fn parse(text: &str) -> Option<Kind> {
@@ -91,6 +93,16 @@ impl Kind {
     }
 }
 
+/// Where operands are read at different times (`late`), the operand, counted twice and one more for odd registers; where results are
+/// written one after the other (`serial`), the number of the predicate, counted twice from 2; else 0.
+pub fn place(serial: bool, predicate: Option<u8>, late: bool, (operand, odd): (u8, bool)) -> u8 {
+    match (late, predicate.filter(|_| serial)) {
+        (true, _) => operand.min(15) * 2 + u8::from(odd),
+        (false, Some(number)) => number.min(14) * 2 + 2,
+        (false, None) => 0,
+    }
+}
+
 fn half(high: bool) -> &'static str {
     if high { "high" } else { "low" }
 }
@@ -103,12 +115,16 @@ pub struct Form {
     predicate: u16,
     /// Operands are read at different times.
     pub late: bool,
+    /// Results are written one after the other.
+    pub serial: bool,
     /// Not plain arithmetic that a device confirmed: its distances hold whether or not registers connect it.
     pub sensitive: bool,
     /// Its timing is not understood.
     pub unknown: bool,
     /// The least stall that it was ever seen with; 1 where it was never seen.
     pub stall: u8,
+    /// The same where it stands on enough instructions, else 1.
+    pub firm_stall: u8,
 }
 
 impl Default for Form {
@@ -118,9 +134,11 @@ impl Default for Form {
             names: [NOBODY; 2],
             predicate: NOBODY,
             late: false,
+            serial: false,
             sensitive: false,
             unknown: false,
             stall: 1,
+            firm_stall: 1,
         }
     }
 }
@@ -141,6 +159,10 @@ pub struct FormNames<'a> {
     pub sensitive: bool,
     /// See [`Form::unknown`].
     pub unknown: bool,
+    /// See [`Form::late`].
+    pub late: bool,
+    /// See [`Form::serial`].
+    pub serial: bool,
     /// Its own name where predicates are written: what a device confirmed of its class holds for comparisons alone.
     pub predicate: Option<&'a str>,
 }
@@ -168,6 +190,8 @@ pub fn form_names<'a>(table: &str, opcode: &'a str) -> FormNames<'a> {
         class,
         sensitive: state || !proven,
         unknown: shorter().any(|name| row(name, FormKind::Unknown)),
+        late: category == Some(Category::ImadWide),
+        serial: row(plain, FormKind::Serial),
     }
 }
 
@@ -190,6 +214,8 @@ enum FormKind {
     State,
     /// Its timing is not understood: code that holds it stays as it came.
     Unknown,
+    /// It writes its results one after the other.
+    Serial,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -219,8 +245,16 @@ static FORMS: LazyLock<HashMap<String, FormRow>> = LazyLock::new(|| {
 pub struct Seen {
     name: String,
     numbers: HashMap<String, u16>,
-    least: HashMap<(Kind, u16, u16), u8>,
-    stalls: HashMap<String, u8>,
+    least: HashMap<(Kind, u16, u16), Row>,
+    stalls: HashMap<String, Row>,
+}
+
+/// What a row says.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    least: u8,
+    /// It stands on so many pairs that closer ones would have been seen.
+    firm: bool,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -231,6 +265,13 @@ struct SeenRow {
     second: String,
     least: u8,
     seen: u64,
+    edge: u64,
+}
+
+impl Row {
+    fn of(row: &SeenRow) -> Row {
+        Row { least: row.least, firm: row.edge >= ENOUGH }
+    }
 }
 
 impl Seen {
@@ -252,7 +293,7 @@ impl Seen {
                 if !twice.insert(value.first.clone()) {
                     return Err(row.error("a row for the same form stands above"));
                 }
-                seen.stalls.insert(value.first.clone(), value.least);
+                seen.stalls.insert(value.first.clone(), Row::of(value));
                 continue;
             }
             if value.seen < ENOUGH {
@@ -262,7 +303,7 @@ impl Seen {
             let first = seen.number(&value.first);
             for second in value.second.split(' ') {
                 let key = (kind, first, seen.number(second));
-                if seen.least.insert(key, value.least).is_some() {
+                if seen.least.insert(key, Row::of(value)).is_some() {
                     return Err(row.error("a row for the same pair stands above"));
                 }
             }
@@ -281,19 +322,37 @@ impl Seen {
         // A name that no row has is nobody's, and so is every pair with it.
         let number = |name: &str| self.numbers.get(name).copied().unwrap_or(UNSEEN);
         let plain = opcode.split(':').next().unwrap_or(opcode);
+        let stall = self.stalls.get(plain);
         Form {
             names: [names.own.map_or(NOBODY, number), number(names.class)],
             predicate: names.predicate.map_or(NOBODY, number),
-            late: Category::of(plain) == Some(Category::ImadWide),
+            late: names.late,
+            serial: names.serial,
             sensitive: names.sensitive,
             unknown: names.unknown,
-            stall: self.stalls.get(plain).copied().unwrap_or(1),
+            stall: stall.map_or(1, |row| row.least),
+            firm_stall: stall.filter(|row| row.firm).map_or(1, |row| row.least),
         }
     }
 
     /// The least distance of a pair; none where it is rare. Who has a name of its own counts by it: rows of both names come first,
     /// then those of one name and the other's class, which must be there for each of them.
     pub fn least(&self, kind: Kind, first: Form, second: Form) -> Option<u8> {
+        match self.rows(kind, first, second) {
+            [Some(both), ..] => Some(both.least),
+            [None, Some(one), Some(other)] => Some(one.least.max(other.least)),
+            _ => None,
+        }
+    }
+
+    /// The distance that a pair surely keeps: the most that a firm row asks of it or of pairs that it is one of.
+    pub fn firm(&self, kind: Kind, first: Form, second: Form) -> Option<u8> {
+        let rows = self.rows(kind, first, second).into_iter().flatten();
+        rows.filter(|row| row.firm).map(|row| row.least).max()
+    }
+
+    /// The row of the names that a pair counts by, and where both are their own those of one name and the other's class.
+    fn rows(&self, kind: Kind, first: Form, second: Form) -> [Option<Row>; 3] {
         let names = |form: Form| match kind.is_of_predicates() {
             true => [form.predicate, form.names[1]],
             false => form.names,
@@ -301,10 +360,10 @@ impl Seen {
         let ([a, first], [b, second]) = (names(first), names(second));
         let row = |a: u16, b: u16| self.least.get(&(kind, a, b)).copied();
         match (a != NOBODY, b != NOBODY) {
-            (true, true) => row(a, b).or_else(|| Some(row(a, second)?.max(row(first, b)?))),
-            (true, false) => row(a, second),
-            (false, true) => row(first, b),
-            (false, false) => row(first, second),
+            (true, true) => [row(a, b), row(a, second), row(first, b)],
+            (true, false) => [row(a, second), None, None],
+            (false, true) => [row(first, b), None, None],
+            (false, false) => [row(first, second), None, None],
         }
     }
 
@@ -342,7 +401,7 @@ static TABLES: LazyLock<HashMap<&'static str, Unread>> = LazyLock::new(|| {
 mod tests {
     use super::*;
 
-    const HEAD: &str = "kind,first,second,least,seen\n";
+    const HEAD: &str = "kind,first,second,least,seen,edge\n";
 
     #[test]
     fn every_table_loads() {
@@ -373,10 +432,10 @@ mod tests {
         assert_eq!(least(Kind::Near, "BAR.RED", "FFMA"), Some(2));
         // What nobody has seen is rare, even where its class is common.
         assert_eq!(least(Kind::Near, "BAR.ARV", "IADD3"), None);
-        let reads = Kind::reads(File::General, false, Use::Operand, (0, false));
+        let reads = Kind::reads(File::General, false, Use::Operand, 0);
         assert_eq!((least(reads, "IADD3", "LOP3"), least(reads, "R2P", "LOP3")), (Some(4), Some(5)));
         assert_eq!(least(reads, "P2R", "LOP3"), None);
-        let predicates = Kind::reads(File::Predicate, false, Use::Operand, (0, false));
+        let predicates = Kind::reads(File::Predicate, false, Use::Operand, 0);
         assert_eq!((least(predicates, "ISETP", "SEL"), seen.form("BAR.RED").stall), (None, 6));
     }
 

@@ -72,12 +72,10 @@ impl Room {
         Some(Room { live, meeting, registers })
     }
 
-    /// Whether the registers of a block may change. Where predicates are written many at a time, other registers computed something
-    /// else on an H200 while every order with the old ones was right (`bench/gpu/silicon`, predicate_mask_bits); why is not known.
+    /// Whether the registers of a block may change.
     pub fn allows(&self, f: &Function, block: Block) -> bool {
         let looked_at = |inst: Inst| f.inst(inst).effects.intersects(LOOKED_AT);
-        let many = |inst: Inst| f.opcode_text(f.inst(inst).opcode).starts_with("R2P");
-        !f.block_insts(block).iter().any(|&inst| looked_at(inst) || many(inst))
+        !f.block_insts(block).iter().any(|&inst| looked_at(inst))
     }
 
     /// Lanes that are wanted behind a block.

@@ -1,16 +1,16 @@
 //! Does anything stand closer than compiled code was ever seen to leave it, though no rule says why it must not?
 //!
 //! Rules of registers, pipes and turns explain most distances. What instructions share besides is known only by the distances
-//! that compilers keep: a pair that was seen often enough (`sassafras_machine::mined::seen::ENOUGH`), and never so close, is a
-//! finding of its own kind. So it is inside a block, where the cycles between two are the sum of the stalls. A pair that is seldom
-//! seen says nothing here: whoever moves code keeps it as it came.
+//! that compilers keep: a pair that stands closer than a firm row (`sassafras_machine::mined::seen`) says is a finding of its own
+//! kind. So it is inside a block, where the cycles between two are the sum of the stalls. A pair whose least few have reached
+//! says nothing here: whoever moves code keeps it as it came.
 
 use super::rules::Rules;
 use super::walk::HazardKind;
 use super::{Finding, Pair};
 use sassafras_control::{Field, volta};
 use sassafras_ir::{Effects, Function, Inst, Payload};
-use sassafras_machine::mined::seen::{Form, Kind, REACH, Seen};
+use sassafras_machine::mined::seen::{Form, Kind, REACH, Seen, place};
 
 /// The longest stall.
 const LONGEST: u8 = 15;
@@ -46,7 +46,7 @@ pub(super) fn check(f: &Function, rules: &Rules, forms: &[Form]) -> Vec<Finding>
                 if !(other.sensitive || second.sensitive) {
                     continue;
                 }
-                let least = |kind| seen.least(kind, other, second).unwrap_or(1);
+                let least = |kind| seen.firm(kind, other, second).unwrap_or(1);
                 let next = if place == 0 { least(Kind::Next) } else { 1 };
                 // Neighbours can be kept apart by the longest stall and no more.
                 let needed = u16::from(least(Kind::Near).max(next).min(LONGEST));
@@ -61,13 +61,13 @@ pub(super) fn check(f: &Function, rules: &Rules, forms: &[Form]) -> Vec<Finding>
                     });
                 }
             }
-            if stall > 0 && stall < u16::from(second.stall) && !is_end(f, inst) {
+            if stall > 0 && stall < u16::from(second.firm_stall) && !is_end(f, inst) {
                 findings.push(Finding {
                     kind: HazardKind::Unseen,
                     lane: None,
                     producer: inst,
                     consumer: inst,
-                    needed: Some(u16::from(second.stall)),
+                    needed: Some(u16::from(second.firm_stall)),
                     given: stall,
                 });
             }
@@ -95,9 +95,9 @@ pub(super) fn too_close(seen: &Seen, forms: &[Form], pair: &Pair<'_>) -> Option<
         return None;
     }
     let form = |inst: Inst| forms[f.inst(inst).opcode.as_u32() as usize];
-    let slot = if form(pair.consumer).late { pair.slot } else { (0, false) };
-    let kind = Kind::reads(pair.file(), pair.part % 2 == 1, pair.used_as, slot);
-    let least = u16::from(seen.least(kind, form(pair.producer), form(pair.consumer))?);
+    let place = place(form(pair.producer).serial, pair.predicate(), form(pair.consumer).late, pair.slot);
+    let kind = Kind::reads(pair.file(), pair.part % 2 == 1, pair.used_as, place);
+    let least = u16::from(seen.firm(kind, form(pair.producer), form(pair.consumer))?);
     (pair.elapsed < least).then_some(least)
 }
 

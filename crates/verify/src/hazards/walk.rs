@@ -107,6 +107,11 @@ impl Pair<'_> {
     pub fn file(&self) -> File {
         self.lane.map_or(File::General, |lane| file(lane.class()))
     }
+
+    /// The number of the predicate, if it is about one.
+    pub fn predicate(&self) -> Option<u8> {
+        self.lane.filter(|lane| lane.class() == RegClass::Pred).map(|lane| lane.index() as u8)
+    }
 }
 
 /// Who is told of the pairs.
