@@ -43,6 +43,7 @@ mod opcode;
 mod operand_time;
 mod rule;
 mod span;
+pub mod state;
 mod table;
 pub mod tile;
 mod unit;

@@ -44,7 +44,7 @@ struct Args {
     /// Write the tables of least distances to this folder, and nothing else.
     #[arg(long, value_name = "DIR")]
     seen: Option<PathBuf>,
-    /// Cubins, fatbinaries, libraries, folders of them. Files of one name, whatever folder they are in, count as one:
+    /// Cubins, fatbinaries, libraries, folders of them. Files whose names begin alike up to a dot, whatever folder they are in, count as one:
     /// they were compiled from one source.
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -54,7 +54,8 @@ fn main() -> Result<()> {
     let args = Args::parse();
     let mut sources: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     for path in args.files.iter().map(|path| files(path)).collect::<Result<Vec<_>>>()?.into_iter().flatten() {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.split('.').find(|part| !part.is_empty()).unwrap_or_default().to_owned();
         sources.entry(name).or_default().push(path);
     }
     let sources: Vec<Vec<PathBuf>> = sources.into_values().collect();
@@ -194,6 +195,7 @@ fn mine(paths: &[PathBuf], number: u32, args: &Args) -> Result<BTreeMap<&'static
             }
         }
     }
+    all.values_mut().for_each(|mined| mined.spacing.of_one_program());
     Ok(all)
 }
 

@@ -10,7 +10,7 @@ use crate::{Mined, PairKey};
 use rustc_hash::FxHashMap;
 use sassafras_control::{Field, volta};
 use sassafras_ir::{Effects, Function, Inst, Payload};
-use sassafras_machine::mined::seen::{ENOUGH, Kind, REACH, form_names};
+use sassafras_machine::mined::seen::{ENOUGH, Kind, REACH, form_names, is_firm};
 use sassafras_verify::hazards::HazardKind;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -25,24 +25,26 @@ pub struct Least {
     pub seen: u64,
     /// Those of them that are this close.
     pub edge: u64,
+    /// The programs that these are from, once [`Spacing::of_one_program`] has said which they are.
+    pub programs: u32,
 }
 
 impl Default for Least {
     fn default() -> Least {
-        Least { cycles: u16::MAX, seen: 0, edge: 0 }
+        Least { cycles: u16::MAX, seen: 0, edge: 0, programs: 0 }
     }
 }
 
 impl Least {
     fn one(&mut self, cycles: u16) {
-        self.add(Least { cycles, seen: 1, edge: 1 });
+        self.add(Least { cycles, seen: 1, edge: 1, programs: 0 });
     }
 
     fn add(&mut self, other: Least) {
-        self.edge = match self.cycles.cmp(&other.cycles) {
-            Ordering::Less => self.edge,
-            Ordering::Equal => self.edge + other.edge,
-            Ordering::Greater => other.edge,
+        (self.edge, self.programs) = match self.cycles.cmp(&other.cycles) {
+            Ordering::Less => (self.edge, self.programs),
+            Ordering::Equal => (self.edge + other.edge, self.programs + other.programs),
+            Ordering::Greater => (other.edge, other.programs),
         };
         self.cycles = self.cycles.min(other.cycles);
         self.seen += other.seen;
@@ -109,6 +111,11 @@ impl Spacing {
             _ => return,
         };
         self.pairs.entry((kind, key.producer, key.consumer)).or_default().one(cycles);
+    }
+
+    /// All of it is from one program.
+    pub fn of_one_program(&mut self) {
+        self.pairs.values_mut().chain(self.stalls.values_mut()).for_each(|least| least.programs = 1);
     }
 
     /// Adds what was seen elsewhere, with its numbers as they are here.
@@ -180,43 +187,43 @@ pub fn write(mined: &Mined, table: &str) -> String {
     for (&(kind, first, second), &least) in &mined.spacing.pairs {
         add(kind, first, second, least);
     }
-    let mut out = String::from("kind,first,second,least,seen,edge\n");
+    let mut out = String::from("kind,first,second,least,seen,edge,programs\n");
     let mut stalls: BTreeMap<&str, Least> = BTreeMap::new();
     for (&id, &least) in &mined.spacing.stalls {
         let text = mined.text(id);
         let plain = text.split(':').next().unwrap_or(text);
         stalls.entry(plain).or_default().add(least);
     }
-    for (name, Least { cycles, seen, edge }) in stalls {
-        let _ = writeln!(out, "stall,{name},,{cycles},{seen},{edge}");
+    for (name, Least { cycles, seen, edge, programs }) in stalls {
+        let _ = writeln!(out, "stall,{name},,{cycles},{seen},{edge},{programs}");
     }
     let class = |name: &str| sensitive.get(name).copied();
     let counts = |kind, first, second| -> Option<&Least> {
         rows.get(&(kind, first, second)).filter(|row| row.seen >= ENOUGH)
     };
-    // Rows that say the same of one form stand together, those that many pairs reach apart from those that few do.
-    let mut grouped: BTreeMap<(Kind, &str, u16, bool), (u64, u64, Vec<&str>)> = BTreeMap::new();
+    // Rows that say the same of one form stand together, firm ones apart from the others.
+    let mut grouped: BTreeMap<(Kind, &str, u16, bool), (Least, Vec<&str>)> = BTreeMap::new();
+    let firm = |row: &Least| is_firm(row.edge, row.programs);
     for (&(kind, first, second), &least) in rows.iter().filter(|(_, row)| row.seen >= ENOUGH) {
-        let Least { cycles, seen, edge } = least;
+        let cycles = least.cycles;
         // A row of two names says nothing where those of one name and a class say the same.
         if let (Some(a), Some(b)) = (class(first), class(second))
             && let (Some(one), Some(other)) = (counts(kind, first, b), counts(kind, a, second))
             && one.cycles.max(other.cycles) == cycles
-            && (edge < ENOUGH || [one, other].iter().any(|row| row.cycles == cycles && row.edge >= ENOUGH))
+            && (!firm(&least) || [one, other].iter().any(|row| row.cycles == cycles && firm(row)))
         {
             continue;
         }
-        let group = grouped.entry((kind, first, cycles.min(u16::from(u8::MAX)), edge >= ENOUGH)).or_insert((
-            u64::MAX,
-            u64::MAX,
-            Vec::new(),
-        ));
-        group.0 = group.0.min(seen);
-        group.1 = group.1.min(edge);
-        group.2.push(second);
+        let key = (kind, first, cycles.min(u16::from(u8::MAX)), firm(&least));
+        let (fewest, seconds) = grouped.entry(key).or_insert((least, Vec::new()));
+        fewest.seen = fewest.seen.min(least.seen);
+        fewest.edge = fewest.edge.min(least.edge);
+        fewest.programs = fewest.programs.min(least.programs);
+        seconds.push(second);
     }
-    for ((kind, first, cycles, _), (seen, edge, seconds)) in grouped {
-        let _ = writeln!(out, "{},{first},{},{cycles},{seen},{edge}", kind.name(), seconds.join(" "));
+    for ((kind, first, cycles, _), (Least { seen, edge, programs, .. }, seconds)) in grouped {
+        let (kind, seconds) = (kind.name(), seconds.join(" "));
+        let _ = writeln!(out, "{kind},{first},{seconds},{cycles},{seen},{edge},{programs}");
     }
     out
 }

@@ -298,7 +298,7 @@ fn the_predicate_of_a_generic_atomic_is_there_when_its_sources_are_read() {
     // The result is later than the sources.
     each_on(
         "sm_90",
-        "S2 R1 W0 | P0, R1 = ATOM R9, global.4[R8]\nS5 {} | @P0 R5 = FFMA R0, R0, R0\nS1 B0 | EXIT !exit",
+        "S2 R1 W0 | P0, R1 = ATOM R9, global.4[R8]\nS5 {} | @P0 R5 = FFMA R0, R0, R0\nS5 B0 | EXIT !exit",
         &[("B1", &[]), ("B0", &[]), ("", &[HazardKind::Raw])],
     );
 }

@@ -6,9 +6,10 @@
 //!
 //! Two uses, two rules. Whoever moves code keeps the least of every row, right or wrong: the chance that the next pair lies below
 //! the least of `n` is at most `1 / (n + 1)`, whatever the distribution. Whoever judges code that somebody else compiled asks tens
-//! of thousands of such questions, and at one alarm in a hundred would cry all day. It takes *firm* rows alone, whose least was
-//! reached by [`ENOUGH`] pairs: a distribution that thins out towards its end does not pile up there, so that a
-//! least that many reach, and nobody passes, is a rule of somebody's.
+//! of thousands of such questions, and at one alarm in a hundred would cry all day; nor are the thousand kernels that one template
+//! makes a thousand observations. It takes *firm* rows alone, whose least was reached by [`ENOUGH`] pairs in [`PROGRAMS`] programs that
+//! were written apart: a distribution that thins out towards its end does not pile up there in one as in the other, so that
+//! a least that many reach, and nobody passes, is a rule of the compiler's.
 //!
 //! Source: `data/mined/*.seen.csv`, written by `sassafras-mine --seen` from compiled code, so far for sm_90 alone; `data/mined/forms.csv` says which
 //! forms stand for themselves.
@@ -19,11 +20,20 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use serde::Deserialize;
 
 use super::{File, Use, class_of, table_name};
+use crate::state::{State, StateTable};
 use crate::table;
 use crate::{Arch, Category, TableError};
 
 /// So often a pair must have been seen for its least distance to count.
 pub const ENOUGH: u64 = 100;
+
+/// So many programs must have reached a least distance for it to be a rule of the compiler's rather than of one author's style.
+pub const PROGRAMS: u32 = 3;
+
+/// Whether a least distance that this many pairs of this many programs have reached is firm.
+pub fn is_firm(edge: u64, programs: u32) -> bool {
+    edge >= ENOUGH && programs >= PROGRAMS
+}
 
 /// Distances are counted up to here; further apart nothing is asked.
 pub const REACH: u16 = 16;
@@ -125,6 +135,8 @@ pub struct Form {
     pub stall: u8,
     /// The same where it stands on enough instructions, else 1.
     pub firm_stall: u8,
+    /// What it shares with others besides registers and memory.
+    pub state: State,
 }
 
 impl Default for Form {
@@ -139,6 +151,7 @@ impl Default for Form {
             unknown: false,
             stall: 1,
             firm_stall: 1,
+            state: State::default(),
         }
     }
 }
@@ -181,7 +194,8 @@ pub fn form_names<'a>(table: &str, opcode: &'a str) -> FormNames<'a> {
     let shorter = || std::iter::successors(Some(plain), |name| name.rsplit_once('.').map(|(front, _)| front));
     let row = |name: &str, kind| FORMS.get(name).is_some_and(|row| row.kind == kind && row.serves(table));
     let category = Category::of(plain);
-    let state = shorter().any(|name| row(name, FormKind::State)) || category.is_none_or(has_state);
+    let hidden = StateTable::documented().get(plain);
+    let state = hidden.is_none_or(State::is_own) || category.is_none() || row(plain, FormKind::Apart);
     let proven = row(plain, FormKind::Ordinary);
     let class = if state { plain } else { class_of(table, opcode) };
     FormNames {
@@ -200,18 +214,13 @@ fn is_comparison(opcode: &str) -> bool {
     matches!(opcode, "ISETP" | "FSETP")
 }
 
-/// Whether instructions of a category share state that is in no register.
-fn has_state(category: Category) -> bool {
-    matches!(category, Category::Barrier | Category::Control | Category::WarpgroupMma)
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum FormKind {
     /// Its class was confirmed on a device with this opcode.
     Ordinary,
-    /// It has state of its own, and is like no other.
-    State,
+    /// It is like no other.
+    Apart,
     /// Its timing is not understood: code that holds it stays as it came.
     Unknown,
     /// It writes its results one after the other.
@@ -266,11 +275,12 @@ struct SeenRow {
     least: u8,
     seen: u64,
     edge: u64,
+    programs: u32,
 }
 
 impl Row {
     fn of(row: &SeenRow) -> Row {
-        Row { least: row.least, firm: row.edge >= ENOUGH }
+        Row { least: row.least, firm: is_firm(row.edge, row.programs) }
     }
 }
 
@@ -332,6 +342,7 @@ impl Seen {
             unknown: names.unknown,
             stall: stall.map_or(1, |row| row.least),
             firm_stall: stall.filter(|row| row.firm).map_or(1, |row| row.least),
+            state: StateTable::documented().get(plain).unwrap_or_default(),
         }
     }
 
@@ -401,7 +412,7 @@ static TABLES: LazyLock<HashMap<&'static str, Unread>> = LazyLock::new(|| {
 mod tests {
     use super::*;
 
-    const HEAD: &str = "kind,first,second,least,seen,edge\n";
+    const HEAD: &str = "kind,first,second,least,seen,edge,programs\n";
 
     #[test]
     fn every_table_loads() {
@@ -423,13 +434,16 @@ mod tests {
     #[test]
     fn who_has_a_name_counts_by_it() {
         let text = format!(
-            "{HEAD}stall,BAR.RED,,6,3\nnear,alu,alu,1,900\nnear,BAR.RED,alu fma,2,100\nR low operand,alu,alu,4,500\n\
-             R low operand,R2P,alu,5,500\nP low operand,IADD3,alu,5,200\nP low operand,alu,alu,4,900\n"
+            "{HEAD}stall,BAR.RED,,6,3,3,1\nnear,alu,alu,1,900,99,8\nnear,BAR.RED,alu fma,2,100,100,8\n\
+             R low operand,alu,alu,4,500,9,1\nR low operand,R2P,alu,5,500,9,1\nP low operand,IADD3,alu,5,200,9,1\n\
+             P low operand,alu,alu,4,900,9,1\n"
         );
         let seen = Seen::parse("sm_90", &text).expect("a table");
         let least = |kind, a, b| seen.least(kind, seen.form(a), seen.form(b));
         assert_eq!(least(Kind::Near, "BAR.RED", "IADD3"), Some(2));
         assert_eq!(least(Kind::Near, "BAR.RED", "FFMA"), Some(2));
+        let firm = |a, b| seen.firm(Kind::Near, seen.form(a), seen.form(b));
+        assert_eq!((firm("BAR.RED", "FFMA"), firm("IADD3", "LOP3")), (Some(2), None), "few reach the least");
         // What nobody has seen is rare, even where its class is common.
         assert_eq!(least(Kind::Near, "BAR.ARV", "IADD3"), None);
         let reads = Kind::reads(File::General, false, Use::Operand, 0);
@@ -442,11 +456,11 @@ mod tests {
     #[test]
     fn malformed_rows_are_refused() {
         for row in [
-            "near,alu,alu,1,99",
-            "far,alu,alu,1,100",
-            "near,alu,alu,x,100",
-            "near,alu,alu,1,100\nnear,alu,fma alu,2,100",
-            "stall,NOP,,1,1\nstall,NOP,,2,1",
+            "near,alu,alu,1,99,9,8",
+            "far,alu,alu,1,100,9,8",
+            "near,alu,alu,x,100,9,8",
+            "near,alu,alu,1,100,9,8\nnear,alu,fma alu,2,100,9,8",
+            "stall,NOP,,1,1,1,1\nstall,NOP,,2,1,1,1",
         ] {
             assert!(Seen::parse("sm_90", &format!("{HEAD}{row}\n")).is_err(), "{row}");
         }

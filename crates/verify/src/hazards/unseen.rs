@@ -1,9 +1,10 @@
 //! Does anything stand closer than compiled code was ever seen to leave it, though no rule says why it must not?
 //!
-//! Rules of registers, pipes and turns explain most distances. What instructions share besides is known only by the distances
-//! that compilers keep: a pair that stands closer than a firm row (`sassafras_machine::mined::seen`) says is a finding of its own
-//! kind. So it is inside a block, where the cycles between two are the sum of the stalls. A pair whose least few have reached
-//! says nothing here: whoever moves code keeps it as it came.
+//! Rules of registers, pipes and turns explain most distances. What instructions share besides (`sassafras_machine::state`) is known
+//! only by the distances that compilers keep. Two that share hidden state, or of which one reads what the other wrote, and that
+//! stand closer than a firm row (`sassafras_machine::mined::seen`) says, are a finding of its own kind. So it is inside a block,
+//! where the cycles between two are the sum of the stalls. A pair whose least few have reached says nothing here: whoever moves
+//! code keeps it as it came.
 
 use super::rules::Rules;
 use super::walk::HazardKind;
@@ -43,7 +44,7 @@ pub(super) fn check(f: &Function, rules: &Rules, forms: &[Form]) -> Vec<Finding>
             let second = form(inst);
             for (place, first) in recent.iter().rev().enumerate() {
                 let other = form(first.inst);
-                if !(other.sensitive || second.sensitive) {
+                if !other.state.keeps_apart(second.state) {
                     continue;
                 }
                 let least = |kind| seen.firm(kind, other, second).unwrap_or(1);
