@@ -40,6 +40,8 @@ pub struct Lanes(u16);
 impl Lanes {
     /// The threads that run together.
     pub const THREADS: Lanes = Lanes(1);
+    /// The unit that votes: written by who uses it.
+    pub const VOTE: Lanes = Lanes(2);
 
     /// Whether there are none.
     pub const fn is_empty(self) -> bool {
@@ -91,15 +93,17 @@ impl State {
         self.reads.is_empty() && self.writes.is_empty()
     }
 
-    /// Whether what comes later reads or changes what this one changes, or changes what this one reads: their order counts.
+    /// Whether what comes later reads or changes what this one changes, or changes what this one reads: their order counts. It does not
+    /// where they only take turns in a unit.
     pub const fn meets(self, later: State) -> bool {
-        self.writes.meets(later.reads.union(later.writes)) || self.reads.meets(later.writes)
+        let writes = Lanes(self.writes.0 & !Lanes::VOTE.0);
+        writes.meets(later.reads.union(later.writes)) || self.reads.meets(later.writes)
     }
 
-    /// Whether their distance counts too. Which threads run together is read at issue, before anything later can change it.
+    /// Whether their distance counts. Which threads run together is read at issue, before anything later can change it.
     pub const fn keeps_apart(self, later: State) -> bool {
         let reads = Lanes(self.reads.0 & !Lanes::THREADS.0);
-        State { reads, ..self }.meets(later)
+        self.writes.meets(later.reads.union(later.writes)) || reads.meets(later.writes)
     }
 
     /// Whether it changes state, or depends on more than the threads that run together.
@@ -170,7 +174,8 @@ mod tests {
         let state = |opcode| table.get(opcode).expect("a row");
         assert!(state("BAR.RED.POPC").meets(state("B2R.RESULT")));
         assert!(state("B2R.RESULT").meets(state("BAR.RED")));
-        assert!(state("MATCH.ANY").meets(state("REDUX")) && state("WARPSYNC").meets(state("UMOV")));
+        assert!(state("MATCH.ANY").keeps_apart(state("REDUX")) && !state("MATCH.ANY").meets(state("REDUX")));
+        assert!(state("WARPSYNC").meets(state("UMOV")));
         assert!(!state("IADD3").meets(state("BAR.SYNC")) && state("IADD3").is_empty());
         assert!(!state("S2R").meets(state("CS2R")), "two that read");
         assert!(state("SHFL").meets(state("BSYNC")) && !state("SHFL").keeps_apart(state("BSYNC")));

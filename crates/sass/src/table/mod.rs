@@ -28,6 +28,8 @@ mod error;
 mod field;
 mod load;
 mod spec;
+#[cfg(test)]
+mod state;
 
 pub use error::TableError;
 pub use field::Bits;
