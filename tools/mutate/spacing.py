@@ -1,11 +1,12 @@
 """How soon instructions follow each other, apart from reading results: what the hardware does not wait for.
 
-Four rules, each about two instructions of a block with no wait and nothing slow between:
+Five rules, each about two instructions of a block with no wait and nothing slow between:
 
 * `pipe`: the second goes into the pipe that the first still occupies,
 * `settle`: the second (BSYNC) gives the warp's turn to other threads,
 * `overwritten`: the second overwrites a source of the first, which sets no scoreboard,
-* `addend`: the second, a matrix instruction, adds to the result of the first, which sets no scoreboard.
+* `addend`: the second, a matrix instruction, adds to the result of the first, which sets no scoreboard,
+* `state`: the second uses or changes what the first changes, and no register shows it.
 
 ptxas's smallest distance is learnt for each key. It is a floor where pairs were seen often, in several kernels, and:
 
@@ -14,7 +15,8 @@ ptxas's smallest distance is learnt for each key. It is a floor where pairs were
 * `settle`: little more than a quarter of it is demanded: there are too few BSYNC for the lowest seen to be the lowest there is;
 * `overwritten`: it was hit often, in several sequences of opcodes;
 * `addend`: it is the smallest before any reader of the result: chains alone are too few. The thinnest rule: a handful of readers
-  in one kernel is enough, since a corpus of small kernels has no more.
+  in one kernel is enough, since a corpus of small kernels has no more;
+* `state`: it was hit often, in many kernels and several sequences of opcodes, and most pairs are that close.
 """
 
 import collections
@@ -23,10 +25,22 @@ import control
 import flow
 from rules import FAR
 
-PIPE, SETTLE, OVERWRITTEN, ADDEND = RULES = ("pipe", "settle", "overwritten", "addend")
+PIPE, SETTLE, OVERWRITTEN, ADDEND, STATE = RULES = ("pipe", "settle", "overwritten", "addend", "state")
 PIPE_REACH = 8  # cycles
 SEEN, HIT, KERNELS, CONTEXTS = 15, 5, 3, 3
 PIPE_SEEN, ADDEND_SEEN = 200, 5
+STATE_REACH, STATE_SEEN, STATE_KERNELS = 15, 100, 10  # cycles, pairs, kernels
+# Opcodes that share what no register shows, whoever comes first.
+SHARED = tuple(
+    frozenset(names.split())
+    for names in (
+        "BAR B2R R2B",
+        "VOTE VOTEU MATCH REDUX CREDUX ELECT",
+        "UCGABAR_ARV UCGABAR_WAIT CGAERRBAR",
+        "MEMBAR ERRBAR FENCE",
+        "BSSY BSYNC BREAK WARPSYNC BMOV YIELD NANOSLEEP",
+    )
+)
 MATRIX, UNIFORM, ARITHMETIC = "matrix", "uniform", "arithmetic"
 EARLY = frozenset("ULDC UMOV VOTEU".split())  # write uniform registers sooner than uniform arithmetic does
 ADDEND_ROLE = "op3"
@@ -80,6 +94,10 @@ def _writer(rules, second, uniform):
     return kind if second.base in rules.variable or kind == MATRIX else "fixed"
 
 
+def _share(first, second):
+    return any(first.base in names and second.base in names for names in SHARED)
+
+
 def _shape(opcode):
     """`HMMA.16816` of `HMMA.16816.F32.BF16`."""
     return ".".join(opcode.split(".")[:2])
@@ -102,6 +120,8 @@ def pairs(rules, block, i):
         if _runs(second):
             if distance <= PIPE_REACH and second.base not in flow.SLOW:
                 yield (PIPE, name, flow.name(second.opcode), ""), None, j, distance
+            if distance <= STATE_REACH and _share(first, second):
+                yield (STATE, _shape(first.opcode), _shape(second.opcode), ""), None, j, distance
             if second.base == "BSYNC" and (kind := _math(rules, first)):
                 mark = "+P" if any(r[0] == "P" for r in first.writes) else ""
                 yield (SETTLE, kind + mark, "BSYNC", ""), None, j, distance
@@ -133,7 +153,7 @@ class Spacings:
         for i in range(len(block)):
             for key, _, j, distance in pairs(rules, block, i):
                 self.seen[key] += 1
-                if len(self.kernels[key]) < KERNELS:
+                if len(self.kernels[key]) < STATE_KERNELS:
                     self.kernels[key].add(kernel)
                 lowest = self.lowest.get(key, FAR + 1)
                 if distance < lowest:
@@ -169,6 +189,10 @@ class Spacings:
                     floors[key] = (max(2, lowest // 4 + 1), *value[1:])
             elif rule == OVERWRITTEN:
                 if lowest > 1 and self._firm(key):
+                    floors[key] = value
+            elif rule == STATE:
+                most = 2 * self.hits[key][0] > self.seen[key]
+                if lowest > 1 and most and len(self.kernels[key]) >= STATE_KERNELS and self._firm(key, STATE_SEEN):
                     floors[key] = value
             elif second == "reads" and self.seen[key] >= ADDEND_SEEN:
                 adds = (ADDEND, first, "adds", file)

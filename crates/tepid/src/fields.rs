@@ -521,7 +521,9 @@ impl Pass<'_, '_> {
     fn reached(&mut self, pending: &Pending, inst: Inst, touch: &Touch) -> u16 {
         let needed = self.distances.between(pending.producer, pending.high, inst, touch);
         let asked = self.distances.asks_seen(pending.producer, inst, touch);
-        let rare = asked && self.distances.seen(pending.producer, pending.high, inst, touch).is_none();
+        let still = self.original.is_still(pending.producer) || self.original.is_still(inst);
+        let rare =
+            still || asked && self.distances.seen(pending.producer, pending.high, inst, touch).is_none();
         if !rare || self.block_of[index(pending.producer)] != self.block_of[index(inst)] {
             return needed;
         }

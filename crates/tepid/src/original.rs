@@ -10,6 +10,7 @@
 //! * some results are announced by the read scoreboard (predicates of generic atomics).
 
 use crate::code::{Code, LANES, Special, index};
+use crate::spacing;
 use fixedbitset::FixedBitSet;
 use rustc_hash::FxHashMap;
 use sassafras_control::{Field, RawControl, volta};
@@ -102,7 +103,9 @@ pub struct Original {
     pub waits: FxHashMap<Inst, SmallVec<[u16; 2]>>,
     held: Vec<(Inst, Effects)>,
     /// Fences whose stall is 0.
-    drains: Vec<Inst>,
+    drains: FixedBitSet,
+    /// Instructions that keep their distances, whatever is known of them.
+    still: FixedBitSet,
 }
 
 impl Original {
@@ -112,13 +115,13 @@ impl Original {
         let mut fields = vec![Fields::of(0); f.inst_count()];
         let mut pinned = 0;
         let mut setters = Vec::new();
-        let mut drains = Vec::new();
+        let mut drains = FixedBitSet::with_capacity(f.inst_count());
         for &inst in f.blocks().flat_map(|block| f.block_insts(block)) {
             let Payload::Word(word) = f.inst(inst).payload else { continue };
             let old = Fields::of(word);
             fields[index(inst)] = old;
             if old.stall == 0 && f.inst(inst).effects.contains(Effects::BARRIER) {
-                drains.push(inst);
+                drains.insert(index(inst));
             }
             if code.op(inst).special == Special::Depbar {
                 let depbar = Depbar::of(word);
@@ -135,6 +138,7 @@ impl Original {
             waits: FxHashMap::default(),
             held: Vec::new(),
             drains,
+            still: FixedBitSet::with_capacity(f.inst_count()),
         };
         if !setters.is_empty() {
             original.follow(code, &setters);
@@ -145,7 +149,17 @@ impl Original {
 
     /// Whether an instruction waits until the pipes have drained, as fences do; what runs for ever behind the end does nothing.
     pub fn drains(&self, inst: Inst) -> bool {
-        self.drains.contains(&inst)
+        self.drains.contains(index(inst))
+    }
+
+    /// From now on an instruction keeps its distance from those around it, whatever is known of their kind.
+    pub fn keep_still(&mut self, inst: Inst) {
+        self.still.insert(index(inst));
+    }
+
+    /// Whether an instruction keeps its distances.
+    pub fn is_still(&self, inst: Inst) -> bool {
+        self.still.contains(index(inst))
     }
 
     /// Whether an instruction's results are announced by its read scoreboard: those of a generic atomic that has only a
@@ -178,6 +192,8 @@ impl Original {
                 self.held.push((inst, Effects::ORDERED | Effects::BARRIER));
             }
         }
+        let rare = spacing::rare(code, self);
+        self.held.extend(rare.ones().map(|inst| (Inst::from_u32(inst as u32), Effects::ORDERED)));
     }
 
     /// Finds who waited for each setter, along all paths.

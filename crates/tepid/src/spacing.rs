@@ -1,19 +1,21 @@
 //! Goal: no two instructions closer than compiled code was ever seen to leave them, whether or not registers connect them.
 //!
 //! Holds for pairs of which one has hidden state, an unusual pipe or takes its time; where no device confirmed anything, for all.
-//! A pair that was seen too seldom to know anything of it keeps the distance that it came with, and the longest stall
-//! where it did not come in that order.
+//! A pair that was seen too seldom to know anything of it keeps its order and the distance that it came with; where it stood far
+//! apart and comes in the other order, the longest stall.
 //!
 //! Cost: a look at the instructions of the last sixteen cycles, for the few that need it. Source: `machine/data/mined/*.seen.csv`.
 
 use crate::code::{Code, index};
 use crate::original::Original;
+use fixedbitset::FixedBitSet;
 use sassafras_ir::Inst;
-use sassafras_machine::mined::seen::Kind;
+use sassafras_machine::mined::seen::{Kind, REACH};
 
 /// Distances of pairs of opcodes of one function, remembered.
 pub struct Spacing<'c, 'f> {
     code: &'c Code<'f>,
+    original: &'c Original,
     /// When each instruction was issued in the order that came, by its stalls.
     issued: Vec<i32>,
     /// By kind and the numbers of two opcodes.
@@ -30,7 +32,7 @@ const RARE: u8 = 254;
 
 impl<'c, 'f> Spacing<'c, 'f> {
     /// Nothing asked yet.
-    pub fn new(code: &'c Code<'f>, original: &Original) -> Spacing<'c, 'f> {
+    pub fn new(code: &'c Code<'f>, original: &'c Original) -> Spacing<'c, 'f> {
         let mut clock = 0;
         let issued = original.fields.iter().map(|fields| {
             let now = clock;
@@ -39,16 +41,28 @@ impl<'c, 'f> Spacing<'c, 'f> {
         });
         let opcodes = code.f.opcodes().count();
         let kinds = if code.seen.is_some() { 2 } else { 0 };
-        Spacing { code, issued: issued.collect(), known: vec![UNASKED; kinds * opcodes * opcodes], opcodes }
+        let known = vec![UNASKED; kinds * opcodes * opcodes];
+        Spacing { code, original, issued: issued.collect(), known, opcodes }
     }
 
     /// Whether anything is asked of an instruction and others that are not plain arithmetic.
     pub fn is_sensitive(&self, inst: Inst) -> bool {
-        self.code.seen.is_some() && self.code.op(inst).form.sensitive
+        self.code.seen.is_some() && (self.code.op(inst).form.sensitive || self.original.is_still(inst))
+    }
+
+    /// Whether nothing is known of how close two instructions may come.
+    fn is_rare(&mut self, first: Inst, second: Inst, next: bool) -> bool {
+        let still = self.original.is_still(first) || self.original.is_still(second);
+        still
+            || self.known(Kind::Near, first, second) == RARE
+                && (!next || self.known(Kind::Next, first, second) == RARE)
     }
 
     /// Cycles from one instruction to another. `next`: nothing stands between; `together`: they are in one block.
     pub fn needed(&mut self, first: Inst, second: Inst, next: bool, together: bool) -> i32 {
+        if together && (self.original.is_still(first) || self.original.is_still(second)) {
+            return self.kept(first, second);
+        }
         let near = self.known(Kind::Near, first, second);
         let least = match next {
             true => Some(self.known(Kind::Next, first, second)).filter(|&least| least != RARE),
@@ -85,4 +99,40 @@ impl<'c, 'f> Spacing<'c, 'f> {
         }
         *slot
     }
+}
+
+/// The instructions of pairs that stand near each other and of which nothing is known: they keep their order.
+pub fn rare(code: &Code<'_>, original: &Original) -> FixedBitSet {
+    let mut found = FixedBitSet::with_capacity(code.f.inst_count());
+    if code.seen.is_none() {
+        return found;
+    }
+    let mut spacing = Spacing::new(code, original);
+    for block in code.f.blocks() {
+        let insts = code.f.block_insts(block);
+        let mut last_sensitive = None;
+        for (i, &second) in insts.iter().enumerate() {
+            let now = spacing.issued[index(second)];
+            let near = |first: &Inst, spacing: &Spacing<'_, '_>| {
+                now - spacing.issued[index(*first)] < i32::from(REACH)
+            };
+            let sensitive = spacing.is_sensitive(second);
+            if sensitive || last_sensitive.is_some_and(|first| near(&first, &spacing)) {
+                for (place, &first) in insts[..i].iter().rev().enumerate() {
+                    if !near(&first, &spacing) {
+                        break;
+                    }
+                    let asked = sensitive || spacing.is_sensitive(first);
+                    if asked && spacing.is_rare(first, second, place == 0) {
+                        found.insert(index(first));
+                        found.insert(index(second));
+                    }
+                }
+            }
+            if sensitive {
+                last_sensitive = Some(second);
+            }
+        }
+    }
+    found
 }
