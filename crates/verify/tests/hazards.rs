@@ -5,7 +5,7 @@
 use sassafras_control::{Field, RawControl, volta};
 use sassafras_ir::{Function, text};
 use sassafras_machine::mined::MinedTable;
-use sassafras_verify::hazards::{HazardKind, Report, Rules, check, path};
+use sassafras_verify::hazards::{Came, HazardKind, Report, Rules, check, path, rewritten};
 
 /// Puts the control fields of each line into the word behind it. Labels and lines without `|` stay.
 fn function(body: &str) -> Function {
@@ -278,6 +278,39 @@ fn nothing_stands_closer_than_was_ever_seen() {
     };
     assert_eq!(kinds_on("sm_90", &wide(7)), []);
     assert!(kinds_on("sm_90", &wide(6)).contains(&HazardKind::Unseen));
+}
+
+/// Whether something was brought closer than it may be: bodies as they came and as they are, with the same instructions.
+fn closer(came: &str, now: &str) -> bool {
+    let rules = Rules::of("sm_90".parse().expect("an architecture"));
+    !rewritten(&function(now), &Came::of(&function(came)), rules).is_empty()
+}
+
+#[test]
+fn who_moves_code_keeps_every_distance_that_was_seen() {
+    let red = |stall| format!("S{stall} | BAR.RED !barrier\nS2 | R4 = B2R.RESULT !barrier\nS5 | EXIT !exit");
+    assert_eq!((closer(&red(6), &red(6)), closer(&red(6), &red(5))), (false, true));
+    // A compiler that comes closer may know why; whoever moves its code does not come closer still.
+    assert_eq!((closer(&red(5), &red(5)), closer(&red(5), &red(4))), (false, true));
+    // Nothing is known of the two: they keep what they have.
+    let rare = |stall| format!("S{stall} | BAR.SCAN !barrier\nS2 | LEPC\nS5 | EXIT !exit");
+    assert_eq!((closer(&rare(4), &rare(4)), closer(&rare(4), &rare(3))), (false, true));
+    // Plain arithmetic has rules, and nothing else.
+    let plain = |stall| format!("S{stall} | R4 = IADD3 R0, R1\nS5 | R5 = LOP3 R0, R1\nS5 | EXIT !exit");
+    assert!(!closer(&plain(4), &plain(2)));
+}
+
+#[test]
+fn pairs_of_which_nothing_is_known_keep_their_order() {
+    let came = "S4 | BAR.SCAN !barrier\nS2 | R4 = LEPC\nS15 | NOP\nS5 | EXIT !exit";
+    let mut f = function(came);
+    let as_it_came = Came::of(&f);
+    let block = f.blocks().next().expect("a block");
+    let mut order = f.block_insts(block).to_vec();
+    order.swap(0, 1);
+    f.reorder(block, &order);
+    let rules = Rules::of("sm_90".parse().expect("an architecture"));
+    assert!(!rewritten(&f, &as_it_came, rules).is_empty());
 }
 
 /// Kinds by the tables of an architecture.

@@ -169,13 +169,15 @@ fn fields(
 /// Asks the checker about a routine with new control fields.
 fn hazards(routine: &Routine, fields: &[tepid::Fields], arch: Arch) -> Result<(), Vec<Fault>> {
     let mut f = routine.lifted.function.clone();
+    let came = hazards::Came::of(&f);
     for inst in f.blocks().flat_map(|block| f.block_insts(block).to_vec()).collect::<Vec<_>>() {
         if let Payload::Word(word) = f.inst(inst).payload {
             f.set_payload(inst, Payload::Word(fields[inst.as_u32() as usize].insert(word)));
         }
     }
-    let report = hazards::check(&f, Rules::of(arch));
-    if report.findings.is_empty() {
+    let mut findings = hazards::check(&f, Rules::of(arch)).findings;
+    findings.extend(hazards::rewritten(&f, &came, Rules::of(arch)));
+    if findings.is_empty() {
         return Ok(());
     }
     let listing = Listing::new(arch, routine);
@@ -186,7 +188,7 @@ fn hazards(routine: &Routine, fields: &[tepid::Fields], arch: Arch) -> Result<()
             why: format!("a hazard: {why}"),
         }
     };
-    Err(report.findings.iter().take(HAZARDS).map(fault).collect())
+    Err(findings.iter().take(HAZARDS).map(fault).collect())
 }
 
 /// Gives the instructions of a routine new control fields, as they stand.

@@ -47,6 +47,7 @@ mod unseen;
 pub mod walk;
 
 pub use rules::{Need, Rules};
+pub use unseen::{Came, rewritten};
 pub use walk::{HazardKind, Observer, Pair, walk};
 
 use sassafras_ir::cfg::Cfg;

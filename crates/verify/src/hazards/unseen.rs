@@ -33,6 +33,115 @@ pub(super) fn check(f: &Function, rules: &Rules, forms: &[Form]) -> Vec<Finding>
     let Some(seen) = rules.seen else { return Vec::new() };
     let form = |inst: Inst| forms[f.inst(inst).opcode.as_u32() as usize];
     let mut findings = Vec::new();
+    near(f, |near| match near {
+        Near::Pair { first, second, ago, next } => {
+            let (one, other) = (form(first), form(second));
+            if !one.state.keeps_apart(other.state) {
+                return;
+            }
+            let least = |kind| seen.firm(kind, one, other).unwrap_or(1);
+            let next = if next { least(Kind::Next) } else { 1 };
+            // Neighbours can be kept apart by the longest stall and no more.
+            let needed = u16::from(least(Kind::Near).max(next).min(LONGEST));
+            if ago < needed {
+                findings.push(finding(first, second, needed, ago));
+            }
+        }
+        Near::Stall { inst, stall } => {
+            let least = u16::from(form(inst).firm_stall);
+            if stall < least {
+                findings.push(finding(inst, inst, least, stall));
+            }
+        }
+    });
+    findings
+}
+
+/// When each instruction was issued in the code that another was made from, by its stalls, from the beginning of its block.
+#[derive(Clone, Debug)]
+pub struct Came {
+    issued: Vec<u32>,
+    stalls: Vec<u16>,
+}
+
+impl Came {
+    /// From words that are as they came. Instructions are numbered in the order of the code that came, wherever they stand now.
+    pub fn of(f: &Function) -> Came {
+        let mut came = Came { issued: vec![0; f.inst_count()], stalls: vec![0; f.inst_count()] };
+        for block in f.blocks() {
+            let mut insts = f.block_insts(block).to_vec();
+            insts.sort_unstable();
+            let mut clock = 0;
+            for inst in insts {
+                let stall = match f.inst(inst).payload {
+                    Payload::Word(word) => volta::read(word).get(Field::Stall),
+                    _ => 0,
+                };
+                came.issued[inst.as_u32() as usize] = clock;
+                came.stalls[inst.as_u32() as usize] = u16::from(stall);
+                clock += u32::from(stall);
+            }
+        }
+        came
+    }
+}
+
+/// What a scheduler has brought closer than compiled code was ever seen to leave it, firm rows or not, and closer than it came; and pairs
+/// of which nothing is known that changed places or lost some of their distance. Code that somebody else compiled is not asked that much.
+pub fn rewritten(f: &Function, came: &Came, rules: &Rules) -> Vec<Finding> {
+    let Some(seen) = rules.seen else { return Vec::new() };
+    let forms = forms(f, rules);
+    let form = |inst: Inst| forms[f.inst(inst).opcode.as_u32() as usize];
+    let mut findings = Vec::new();
+    near(f, |near| match near {
+        Near::Pair { first, second, ago, next } => {
+            let (one, other) = (form(first), form(second));
+            if !(one.sensitive || other.sensitive) {
+                return;
+            }
+            let issued = |inst: Inst| came.issued[inst.as_u32() as usize];
+            let apart = issued(second).abs_diff(issued(first)).min(u32::from(REACH)) as u16;
+            let known = |one, other, next| {
+                let next = seen.least(Kind::Next, one, other).filter(|_| next);
+                let near = seen.least(Kind::Near, one, other);
+                near.max(next).map(|least| u16::from(least.min(LONGEST)))
+            };
+            let needed = match known(one, other, next) {
+                // Compilers may know better than what was seen of them.
+                Some(least) if first < second => least.min(apart),
+                None if first < second => apart.min(u16::from(LONGEST)),
+                // They may change places where enough is known of the order that they came in.
+                _ if apart < REACH && known(other, one, true).is_none() => REACH,
+                least => least.unwrap_or(u16::from(LONGEST)),
+            };
+            if ago < needed {
+                findings.push(finding(first, second, needed, ago));
+            }
+        }
+        Near::Stall { inst, stall } => {
+            let least = u16::from(form(inst).stall).min(came.stalls[inst.as_u32() as usize]);
+            if stall < least {
+                findings.push(finding(inst, inst, least, stall));
+            }
+        }
+    });
+    findings
+}
+
+fn finding(producer: Inst, consumer: Inst, needed: u16, given: u16) -> Finding {
+    Finding { kind: HazardKind::Unseen, lane: None, producer, consumer, needed: Some(needed), given }
+}
+
+/// Something to look at.
+enum Near {
+    /// Two instructions of a block, so many cycles apart; `next`: nothing stands between.
+    Pair { first: Inst, second: Inst, ago: u16, next: bool },
+    /// The stall of an instruction, if there is one.
+    Stall { inst: Inst, stall: u16 },
+}
+
+/// Goes over the pairs of every block that are less than [`REACH`] cycles apart, and over all stalls.
+fn near(f: &Function, mut visit: impl FnMut(Near)) {
     let mut recent: Vec<Earlier> = Vec::new();
     for block in f.blocks() {
         recent.clear();
@@ -41,36 +150,11 @@ pub(super) fn check(f: &Function, rules: &Rules, forms: &[Form]) -> Vec<Finding>
                 recent.clear();
                 continue;
             };
-            let second = form(inst);
             for (place, first) in recent.iter().rev().enumerate() {
-                let other = form(first.inst);
-                if !other.state.keeps_apart(second.state) {
-                    continue;
-                }
-                let least = |kind| seen.firm(kind, other, second).unwrap_or(1);
-                let next = if place == 0 { least(Kind::Next) } else { 1 };
-                // Neighbours can be kept apart by the longest stall and no more.
-                let needed = u16::from(least(Kind::Near).max(next).min(LONGEST));
-                if first.ago < needed {
-                    findings.push(Finding {
-                        kind: HazardKind::Unseen,
-                        lane: None,
-                        producer: first.inst,
-                        consumer: inst,
-                        needed: Some(needed),
-                        given: first.ago,
-                    });
-                }
+                visit(Near::Pair { first: first.inst, second: inst, ago: first.ago, next: place == 0 });
             }
-            if stall > 0 && stall < u16::from(second.firm_stall) && !is_end(f, inst) {
-                findings.push(Finding {
-                    kind: HazardKind::Unseen,
-                    lane: None,
-                    producer: inst,
-                    consumer: inst,
-                    needed: Some(u16::from(second.firm_stall)),
-                    given: stall,
-                });
+            if stall > 0 && !is_end(f, inst) {
+                visit(Near::Stall { inst, stall });
             }
             // Draining takes longer than any stall, and so does what is elsewhere.
             if stall == 0 || f.inst(inst).effects.intersects(Effects::CALL | Effects::RET) {
@@ -82,7 +166,6 @@ pub(super) fn check(f: &Function, rules: &Rules, forms: &[Form]) -> Vec<Finding>
             recent.retain(|earlier| earlier.ago < REACH);
         }
     }
-    findings
 }
 
 /// The least distance that was seen where the second of a pair reads what the first wrote, if there is less now.
