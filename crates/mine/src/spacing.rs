@@ -203,9 +203,9 @@ pub fn write(mined: &Mined, table: &str) -> String {
     };
     // Rows that say the same of one form stand together, firm ones apart from the others.
     let mut grouped: BTreeMap<(Kind, &str, u16, bool), (Least, Vec<&str>)> = BTreeMap::new();
-    let firm = |row: &Least| is_firm(row.edge, row.programs);
     for (&(kind, first, second), &least) in rows.iter().filter(|(_, row)| row.seen >= ENOUGH) {
         let cycles = least.cycles;
+        let firm = |row: &Least| is_firm(kind, row.edge, row.programs);
         // A row of two names says nothing where those of one name and a class say the same.
         if let (Some(a), Some(b)) = (class(first), class(second))
             && let (Some(one), Some(other)) = (counts(kind, first, b), counts(kind, a, second))

@@ -375,9 +375,7 @@ fn file(class: RegClass) -> File {
 /// Distances between results of fixed latency and what touches them next, remembered.
 pub struct Distances<'c, 'f> {
     code: &'c Code<'f>,
-    known: FxHashMap<u64, u16>,
-    /// By the numbers of two opcodes and how the lane is read: the least that was seen, if that is known.
-    seen: FxHashMap<u64, Option<u8>>,
+    known: FxHashMap<(u64, u64), Between>,
 }
 
 /// Where nothing is known: the longest stall there is. Compiled code has nothing else, either.
@@ -387,97 +385,96 @@ const UNKNOWN_BARRIER: u16 = 10;
 impl<'c, 'f> Distances<'c, 'f> {
     /// Nothing asked yet.
     pub fn new(code: &'c Code<'f>) -> Distances<'c, 'f> {
-        Distances { code, known: FxHashMap::default(), seen: FxHashMap::default() }
+        Distances { code, known: FxHashMap::default() }
     }
 
     /// Cycles from the issue of `producer`, which writes `high`, to that of `consumer`, which touches the lane: what the classes
     /// of the two need, and no less than was ever seen of their forms.
-    pub fn between(&mut self, producer: Inst, high: bool, consumer: Inst, touch: &Touch) -> u16 {
-        let needed = self.of_classes(producer, high, consumer, touch);
-        self.seen(producer, high, consumer, touch).map_or(needed, |seen| needed.max(u16::from(seen)))
-    }
-
-    /// Whether the least distance that was seen counts: not where matrix instructions take turns, nor where plain arithmetic
-    /// overwrites results of its like.
-    pub fn asks_seen(&self, producer: Inst, consumer: Inst, touch: &Touch) -> bool {
-        let form = |inst| self.code.op(inst).form;
-        let plain = !form(producer).sensitive && !form(consumer).sensitive;
-        self.code.seen.is_some() && !touch.addend && !(touch.used_as == Use::Overwrite && plain)
-    }
-
-    /// The least distance that was seen where the one reads what the other writes; none where that is rare.
-    pub fn seen(&mut self, producer: Inst, high: bool, consumer: Inst, touch: &Touch) -> Option<u8> {
-        let seen = self.code.seen.filter(|_| self.asks_seen(producer, consumer, touch))?;
-        let overwrites = touch.used_as == Use::Overwrite;
-        let form = |inst| self.code.op(inst).form;
-        let predicate = predicate_place(touch).filter(|_| touch.file == File::Predicate);
-        let (place, kind) = match overwrites {
-            true => (0, Kind::Overwrites(touch.file, high)),
-            false => {
-                let place = place(form(producer).serial, predicate, form(consumer).late, touch.slot);
-                (place, Kind::reads(touch.file, high, touch.used_as, place))
-            }
-        };
-        let number = |inst: Inst| u64::from(self.code.f.inst(inst).opcode.as_u32());
-        let key = number(producer)
-            | number(consumer) << 24
-            | (touch.used_as as u64) << 48
-            | (touch.file as u64) << 52
-            | u64::from(high) << 56
-            | u64::from(place) << 57;
-        let (first, second) = (form(producer), form(consumer));
-        *self.seen.entry(key).or_insert_with(|| seen.least(kind, first, second))
-    }
-
-    /// Cycles that the classes of two instructions need.
-    fn of_classes(&mut self, producer: Inst, high: bool, consumer: Inst, touch: &Touch) -> u16 {
+    pub fn between(&mut self, producer: Inst, high: bool, consumer: Inst, touch: &Touch) -> Between {
         if touch.addend
             && let Some(&cycles) = self.code.addend_spacings.get(&producer)
         {
-            return u16::from(cycles);
+            return Between { cycles: u16::from(cycles), rare: false };
         }
-        let hazard = if touch.used_as == Use::Overwrite { Hazard::Waw } else { Hazard::Raw };
-        let (first, second) = (self.code.classes[index(producer)], self.code.classes[index(consumer)]);
-        let class = |class: Option<ClassNumber>| class.map_or(0xffff, |class| u64::from(class.get()));
-        let slot = u64::from(touch.slot.0) << 1 | u64::from(touch.slot.1);
-        let key = class(first)
-            | class(second) << 16
-            | slot << 32
+        let code = self.code;
+        let (op, user) = (code.op(producer), code.op(consumer));
+        let overwrites = touch.used_as == Use::Overwrite;
+        // What was seen counts but where matrix instructions take turns, and where plain arithmetic overwrites results of its like.
+        let plain = !op.form.sensitive && !user.form.sensitive;
+        let seen = code.seen.filter(|_| !touch.addend && !(overwrites && plain));
+        let at = match overwrites {
+            true => 0,
+            false => {
+                let predicate = predicate_place(touch).filter(|_| touch.file == File::Predicate);
+                place(op.form.serial, predicate, user.form.late, touch.slot)
+            }
+        };
+        let class = |inst: Inst| code.classes[index(inst)].map_or(0xffff, |class| u64::from(class.get()));
+        let opcode = |inst: Inst| u64::from(code.f.inst(inst).opcode.as_u32());
+        let classes = class(producer)
+            | class(consumer) << 16
+            | u64::from(touch.slot.0) << 33
+            | u64::from(touch.slot.1) << 32
             | (touch.used_as as u64) << 44
             | (touch.file as u64) << 48
             | u64::from(high) << 56
             | u64::from(touch.addend) << 57
-            | u64::from(self.code.op(consumer).decoupled) << 58;
-        let code = self.code;
-        *self.known.entry(key).or_insert_with(|| {
-            let query = PairQuery {
-                hazard,
-                file: touch.file,
-                producer: first,
-                high,
-                consumer: second,
-                used_as: touch.used_as,
-                slot: touch.slot,
+            | u64::from(user.decoupled) << 58;
+        let forms = opcode(producer) | opcode(consumer) << 28 | u64::from(at) << 56;
+        *self.known.entry((classes, forms)).or_insert_with(|| {
+            let cycles = of_classes(code, producer, high, consumer, touch);
+            let kind = match overwrites {
+                true => Kind::Overwrites(touch.file, high),
+                false => Kind::reads(touch.file, high, touch.used_as, at),
             };
-            let known = code.table.and_then(|table| table.distance(&query));
-            // Who could read a result by now may overwrite it: compiled code does both in one instruction.
-            let read = |slot| {
-                let slot = (slot, touch.slot.1);
-                let query = PairQuery { hazard: Hazard::Raw, used_as: Use::Operand, slot, ..query };
-                code.table.and_then(|table| table.distance(&query)).map(|distance| distance.safe)
-            };
-            let fixed = touch.file == File::General && !code.op(consumer).decoupled;
-            let readable = || (1..=3).map(read).max().flatten().filter(|_| fixed);
-            known.map_or(unknown(hazard, touch.file), |distance| match hazard {
-                // How close compiled code overwrites results depends on both latencies; a class of its own shows it.
-                Hazard::Waw if distance.observed_min > 1 => distance.observed_min,
-                Hazard::Waw => distance.safe.min(readable().unwrap_or(UNKNOWN)).min(UNKNOWN),
-                _ if touch.addend => distance.observed_min,
-                // A stall has at most 15 cycles: results that need more are waited for by several instructions, or seldom close.
-                _ => distance.safe.min(distance.observed_min.max(UNKNOWN)),
-            })
+            let Some(seen) = seen else { return Between { cycles, rare: false } };
+            match seen.least(kind, op.form, user.form) {
+                Some(least) => Between { cycles: cycles.max(u16::from(least)), rare: false },
+                None => Between { cycles, rare: true },
+            }
         })
     }
+}
+
+/// How far a result and who touches it stand apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Between {
+    /// Cycles from one issue to the other.
+    pub cycles: u16,
+    /// Such a pair was seen too seldom to know how close it may come.
+    pub rare: bool,
+}
+
+/// Cycles that the classes of two instructions need.
+fn of_classes(code: &Code<'_>, producer: Inst, high: bool, consumer: Inst, touch: &Touch) -> u16 {
+    let hazard = if touch.used_as == Use::Overwrite { Hazard::Waw } else { Hazard::Raw };
+    let (first, second) = (code.classes[index(producer)], code.classes[index(consumer)]);
+    let query = PairQuery {
+        hazard,
+        file: touch.file,
+        producer: first,
+        high,
+        consumer: second,
+        used_as: touch.used_as,
+        slot: touch.slot,
+    };
+    let known = code.table.and_then(|table| table.distance(&query));
+    // Who could read a result by now may overwrite it: compiled code does both in one instruction.
+    let read = |slot| {
+        let slot = (slot, touch.slot.1);
+        let query = PairQuery { hazard: Hazard::Raw, used_as: Use::Operand, slot, ..query };
+        code.table.and_then(|table| table.distance(&query)).map(|distance| distance.safe)
+    };
+    let fixed = touch.file == File::General && !code.op(consumer).decoupled;
+    let readable = || (1..=3).map(read).max().flatten().filter(|_| fixed);
+    known.map_or(unknown(hazard, touch.file), |distance| match hazard {
+        // How close compiled code overwrites results depends on both latencies; a class of its own shows it.
+        Hazard::Waw if distance.observed_min > 1 => distance.observed_min,
+        Hazard::Waw => distance.safe.min(readable().unwrap_or(UNKNOWN)).min(UNKNOWN),
+        _ if touch.addend => distance.observed_min,
+        // A stall has at most 15 cycles: results that need more are waited for by several instructions, or seldom close.
+        _ => distance.safe.min(distance.observed_min.max(UNKNOWN)),
+    })
 }
 
 fn unknown(hazard: Hazard, file: File) -> u16 {

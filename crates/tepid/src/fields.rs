@@ -11,11 +11,11 @@
 //! (scoreboard tracking, wait optimiser, stall propagation and stall-count optimiser); distances are mined.
 
 use crate::boards::Boards;
-use crate::code::{Code, Distances, LANES, Special, Touch, index};
+use crate::code::{Between, Code, Distances, LANES, Special, Touch, index};
 use crate::obstacle::{Obstacle, Rule, Unsolvable};
 use crate::original::{Depbar, Fields, Original};
 use crate::spacing::Spacing;
-use crate::state::{Exit, Pending, Reading, State, Tag, boards, exclude, predicate_place};
+use crate::state::{Exit, Pending, Reading, Recent, State, Tag, boards, exclude, predicate_place};
 use fixedbitset::FixedBitSet;
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::{Block, Effects, Inst, Operand, Payload};
@@ -429,12 +429,12 @@ impl Pass<'_, '_> {
         }
         let block = self.block_of[index(inst)];
         let mut next = true;
-        for &(first, issued) in self.state.recent.iter().rev() {
+        for &Recent { inst: first, at: issued, sensitive: other } in self.state.recent.iter().rev() {
             if clock - issued >= i32::from(REACH) {
                 break;
             }
             let together = self.block_of[index(first)] == block;
-            if sensitive || self.spacing.is_sensitive(first) {
+            if sensitive || other {
                 let cycles = self.spacing.needed(first, inst, next && together, together);
                 ready.not_before(issued + cycles, Rule::Seen { first, cycles: cycles as u16 });
             }
@@ -519,12 +519,10 @@ impl Pass<'_, '_> {
 
     /// Cycles until a result of fixed latency may be touched. Who reads one that is seldom read so keeps its distance.
     fn reached(&mut self, pending: &Pending, inst: Inst, touch: &Touch) -> u16 {
-        let needed = self.distances.between(pending.producer, pending.high, inst, touch);
-        let asked = self.distances.asks_seen(pending.producer, inst, touch);
+        let Between { cycles: needed, rare } =
+            self.distances.between(pending.producer, pending.high, inst, touch);
         let still = self.original.is_still(pending.producer) || self.original.is_still(inst);
-        let rare =
-            still || asked && self.distances.seen(pending.producer, pending.high, inst, touch).is_none();
-        if !rare || self.block_of[index(pending.producer)] != self.block_of[index(inst)] {
+        if !(rare || still) || self.block_of[index(pending.producer)] != self.block_of[index(inst)] {
             return needed;
         }
         needed.max(self.spacing.kept_read(pending.producer, inst).max(1) as u16)

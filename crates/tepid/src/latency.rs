@@ -86,7 +86,8 @@ impl LatencyModel for Mined<'_, '_> {
         if self.code.is_guarded(producer, &written) {
             return self.code.op(producer).expected.write;
         }
-        *raw.entry((def, user)).or_insert_with(|| distances.between(producer, written.high, consumer, &read))
+        *raw.entry((def, user))
+            .or_insert_with(|| distances.between(producer, written.high, consumer, &read).cycles)
     }
 
     fn war(&self, user: u16, _: u16) -> u16 {
@@ -107,7 +108,7 @@ impl LatencyModel for Mined<'_, '_> {
             return self.code.op(producer).expected.write;
         }
         *raw.entry((first, second))
-            .or_insert_with(|| distances.between(producer, written.high, consumer, &overwritten))
+            .or_insert_with(|| distances.between(producer, written.high, consumer, &overwritten).cycles)
     }
 
     fn order(&self, _: OrderKind) -> u16 {

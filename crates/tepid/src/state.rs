@@ -155,12 +155,21 @@ pub struct State {
     pub versions: [u32; 16],
     /// The instruction's number.
     pub number: u32,
-    /// Instructions of the last cycles and their times, in order.
-    pub recent: Vec<(Inst, i32)>,
+    /// Instructions of the last cycles, in order.
+    pub recent: Vec<Recent>,
     /// When one that keeps others at a distance was last issued.
     pub last_sensitive: i32,
-    /// Which of `recent` those are, as far as they are from blocks before.
-    sensitive: Vec<Inst>,
+}
+
+/// An instruction of the last cycles.
+#[derive(Clone, Copy, Debug)]
+pub struct Recent {
+    /// Which.
+    pub inst: Inst,
+    /// When it was issued.
+    pub at: i32,
+    /// Whether it keeps others at a distance.
+    pub sensitive: bool,
 }
 
 impl State {
@@ -182,7 +191,6 @@ impl State {
             number: 0,
             recent: Vec::new(),
             last_sensitive: i32::MIN / 2,
-            sensitive: Vec::new(),
         }
     }
 
@@ -190,14 +198,11 @@ impl State {
     pub fn issue(&mut self, inst: Inst, clock: i32, sensitive: bool) {
         let reach = i32::from(REACH);
         if self.recent.len() >= 64 {
-            self.recent.retain(|&(_, at)| clock - at < reach);
-            let recent = &self.recent;
-            self.sensitive.retain(|inst| recent.iter().any(|(other, _)| other == inst));
+            self.recent.retain(|recent| clock - recent.at < reach);
         }
-        self.recent.push((inst, clock));
+        self.recent.push(Recent { inst, at: clock, sensitive });
         if sensitive {
             self.last_sensitive = clock;
-            self.sensitive.push(inst);
         }
     }
 
@@ -205,10 +210,10 @@ impl State {
     pub fn enter(&mut self, entry: &Exit) {
         self.clear();
         (self.set, self.free, self.settled) = (entry.set, entry.free, entry.settled);
-        self.recent.extend(&entry.recent);
-        self.recent.sort_by_key(|&(_, at)| at);
-        self.sensitive.extend(entry.recent.iter().map(|&(inst, _)| inst));
-        self.last_sensitive = self.recent.last().map_or(i32::MIN / 2, |&(_, at)| at);
+        let before = entry.recent.iter().map(|&(inst, at)| Recent { inst, at, sensitive: true });
+        self.recent.extend(before);
+        self.recent.sort_by_key(|recent| recent.at);
+        self.last_sensitive = self.recent.last().map_or(i32::MIN / 2, |recent| recent.at);
         for &(lane, reading) in &entry.reading {
             self.reading[usize::from(lane)] = reading;
             self.read.push(lane);
@@ -238,7 +243,6 @@ impl State {
         self.versions = [0; 16];
         self.number = 0;
         self.recent.clear();
-        self.sensitive.clear();
         self.last_sensitive = i32::MIN / 2;
     }
 
@@ -388,11 +392,9 @@ impl State {
 
 impl State {
     fn still_recent(&self, clock: i32) -> Vec<(Inst, i32)> {
-        let near = self.recent.iter().filter(|(_, at)| clock - at < i32::from(REACH));
-        let mut recent: Vec<_> = near
-            .filter(|(inst, _)| self.sensitive.contains(inst))
-            .map(|&(inst, at)| (inst, at - clock))
-            .collect();
+        let near = |recent: &&Recent| recent.sensitive && clock - recent.at < i32::from(REACH);
+        let near = self.recent.iter().filter(near);
+        let mut recent: Vec<_> = near.map(|recent| (recent.inst, recent.at - clock)).collect();
         recent.sort_unstable_by_key(|&(inst, at)| (inst, -at));
         recent.dedup_by_key(|(inst, _)| *inst);
         recent

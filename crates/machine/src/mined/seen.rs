@@ -7,7 +7,7 @@
 //! Two uses, two rules. Whoever moves code keeps the least of every row, right or wrong: the chance that the next pair lies below
 //! the least of `n` is at most `1 / (n + 1)`, whatever the distribution. Whoever judges code that somebody else compiled asks tens
 //! of thousands of such questions, and at one alarm in a hundred would cry all day; nor are the thousand kernels that one template
-//! makes a thousand observations. It takes *firm* rows alone, whose least was reached by [`ENOUGH`] pairs in [`PROGRAMS`] programs that
+//! makes a thousand observations. It takes *firm* rows alone, whose least was reached by [`ENOUGH`] pairs in several programs ([`is_firm`]) that
 //! were written apart: a distribution that thins out towards its end does not pile up there in one as in the other, so that
 //! a least that many reach, and nobody passes, is a rule of the compiler's.
 //!
@@ -29,10 +29,16 @@ pub const ENOUGH: u64 = 100;
 
 /// So many programs must have reached a least distance for it to be a rule of the compiler's rather than of one author's style.
 pub const PROGRAMS: u32 = 3;
+/// So many where one reads what the other wrote: programs share code of the compiler's own libraries, and registers have rules besides.
+pub const PROGRAMS_READING: u32 = 8;
 
 /// Whether a least distance that this many pairs of this many programs have reached is firm.
-pub fn is_firm(edge: u64, programs: u32) -> bool {
-    edge >= ENOUGH && programs >= PROGRAMS
+pub fn is_firm(kind: Kind, edge: u64, programs: u32) -> bool {
+    let enough = match kind {
+        Kind::Next | Kind::Near => PROGRAMS,
+        Kind::Reads(..) | Kind::Overwrites(..) => PROGRAMS_READING,
+    };
+    edge >= ENOUGH && programs >= enough
 }
 
 /// Distances are counted up to here; further apart nothing is asked.
@@ -133,7 +139,7 @@ pub struct Form {
     pub unknown: bool,
     /// The least stall that it was ever seen with; 1 where it was never seen.
     pub stall: u8,
-    /// The same where it stands on enough instructions, else 1.
+    /// The same where it is firm and the opcode has hidden state of its own, else 1.
     pub firm_stall: u8,
     /// What it shares with others besides registers and memory.
     pub state: State,
@@ -279,8 +285,8 @@ struct SeenRow {
 }
 
 impl Row {
-    fn of(row: &SeenRow) -> Row {
-        Row { least: row.least, firm: is_firm(row.edge, row.programs) }
+    fn of(kind: Kind, row: &SeenRow) -> Row {
+        Row { least: row.least, firm: is_firm(kind, row.edge, row.programs) }
     }
 }
 
@@ -303,7 +309,7 @@ impl Seen {
                 if !twice.insert(value.first.clone()) {
                     return Err(row.error("a row for the same form stands above"));
                 }
-                seen.stalls.insert(value.first.clone(), Row::of(value));
+                seen.stalls.insert(value.first.clone(), Row::of(Kind::Next, value));
                 continue;
             }
             if value.seen < ENOUGH {
@@ -313,7 +319,7 @@ impl Seen {
             let first = seen.number(&value.first);
             for second in value.second.split(' ') {
                 let key = (kind, first, seen.number(second));
-                if seen.least.insert(key, Row::of(value)).is_some() {
+                if seen.least.insert(key, Row::of(kind, value)).is_some() {
                     return Err(row.error("a row for the same pair stands above"));
                 }
             }
@@ -333,6 +339,7 @@ impl Seen {
         let number = |name: &str| self.numbers.get(name).copied().unwrap_or(UNSEEN);
         let plain = opcode.split(':').next().unwrap_or(opcode);
         let stall = self.stalls.get(plain);
+        let state = StateTable::documented().get(plain).unwrap_or_default();
         Form {
             names: [names.own.map_or(NOBODY, number), number(names.class)],
             predicate: names.predicate.map_or(NOBODY, number),
@@ -341,8 +348,8 @@ impl Seen {
             sensitive: names.sensitive,
             unknown: names.unknown,
             stall: stall.map_or(1, |row| row.least),
-            firm_stall: stall.filter(|row| row.firm).map_or(1, |row| row.least),
-            state: StateTable::documented().get(plain).unwrap_or_default(),
+            firm_stall: stall.filter(|row| row.firm && state.is_own()).map_or(1, |row| row.least),
+            state,
         }
     }
 
@@ -405,7 +412,7 @@ static TABLES: LazyLock<HashMap<&'static str, Unread>> = LazyLock::new(|| {
         };
         (name, Unread::new(Box::new(read)))
     };
-    tables!["sm_90"].into_iter().map(unread).collect()
+    tables!["sm_75", "sm_80", "sm_86", "sm_90"].into_iter().map(unread).collect()
 });
 
 #[cfg(test)]
