@@ -70,7 +70,7 @@ def main() -> int:
     parser.add_argument("--modes", default=MODES)
     parser.add_argument("--extra", default="", help="more options for sassafras")
     parser.add_argument("--commit", default="?", help="stands beside results")
-    parser.add_argument("--daily", action="store_true", help="a few operators, two originals and one shuffle")
+    parser.add_argument("--daily", action="store_true", help="a few operators, and one shuffle")
     options = parser.parse_args()
     if options.daily:
         options.only, options.modes = options.only or DAILY, "default,shuffle1"

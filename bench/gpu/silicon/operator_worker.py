@@ -41,6 +41,11 @@ class TooLong(Exception):
     """An operator takes too long."""
 
 
+def lost(text):
+    """Whether an error says that the device can be used no more."""
+    return any(word in text for word in ("CUDA error", "illegal", "misaligned"))
+
+
 def too_long(*_):
     raise TooLong(f"more than {SECONDS} s")
 
@@ -61,7 +66,7 @@ class Shard:
         """An exception; where the device is lost, so is the process."""
         text = f"{type(error).__name__}: {error}".replace("\n", " ")[:160]
         self.write(case=case, error=text)
-        if "CUDA error" in text or "illegal" in text or "misaligned" in text:
+        if lost(text):
             self.write(dead=f"{case}: {text}")
             os._exit(99)
 
@@ -74,6 +79,17 @@ class Shard:
         return function(sample.input, sample.args, sample.kwargs)
 
     def gradients(self, sample, result):
+        """A digest of the gradients; the kind of the error where there are none to be had."""
+        try:
+            return self.sum_of_gradients(sample, result)
+        except TooLong:
+            raise
+        except Exception as error:
+            if lost(str(error)):
+                raise
+            return type(error).__name__
+
+    def sum_of_gradients(self, sample, result):
         """Of all inputs that want one, for the sum of all results; None where there are none."""
         torch = self.torch
         wanted = lambda item: isinstance(item, torch.Tensor) and item.requires_grad
@@ -99,8 +115,8 @@ class Shard:
                     torch.manual_seed(2)
                     result = self.call(operator, sample)
                     record = {"case": case, "digest": digest(torch, self.flatten, result)}
-                    if gradients and (gradient := self.gradients(sample, result)):
-                        record["gradient"] = gradient
+                    if gradients:
+                        record["gradient"] = self.gradients(sample, result)
                     self.write(**record)
                 except TooLong:
                     raise

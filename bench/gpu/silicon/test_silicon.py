@@ -110,6 +110,81 @@ class Processes(unittest.TestCase):
         self.assertEqual(found.deaths, ["dies: the time is over"])
 
 
+# As much of PyTorch as the worker asks for: tensors are lists of bytes, gradients their lengths.
+TORCH = {
+    "torch/__init__.py": """
+import types
+strided = "strided"
+uint8 = "uint8"
+float32, float16, int64 = ("torch." + name for name in ("float32", "float16", "int64"))
+manual_seed = lambda seed: None
+backends = types.SimpleNamespace(cuda=types.SimpleNamespace(matmul=types.SimpleNamespace()), cudnn=types.SimpleNamespace())
+class Tensor:
+    layout, dtype, requires_grad = strided, float32, False
+    def __init__(self, data, requires_grad=False): self.data, self.requires_grad = bytes(data), requires_grad
+    shape = property(lambda self: (len(self.data),))
+    numel = lambda self: len(self.data)
+    is_complex = lambda self: False
+    sum = lambda self: len(self.data)
+    view = lambda self, kind: self
+    reshape = lambda self, size: self
+    tobytes = lambda self: self.data
+    detach = resolve_conj = resolve_neg = contiguous = cpu = numpy = lambda self: self
+def grad(total, inputs, allow_unused):
+    return [Tensor([total]) for _ in inputs]
+autograd = types.SimpleNamespace(grad=grad)
+compile = lambda function, dynamic: function
+_dynamo = types.SimpleNamespace(reset=lambda: None)
+""",
+    "torch/utils/_pytree.py": "tree_flatten = lambda x: ([i for y in x for i in tree_flatten(y)[0]], 0) if isinstance(x, (list, tuple)) else ([x], 0)\n",
+    "torch/testing/_internal/common_methods_invocations.py": """
+import expecttest, torch, types
+assert expecttest.TestCase
+class Operator:
+    supports_autograd, variant_test_name = True, ""
+    def __init__(self, name, op, kinds=("float32", "int64")): self.name, self.op, self.kinds = name, op, kinds
+    def supported_dtypes(self, device): return {"torch." + kind for kind in self.kinds}
+    def sample_inputs(self, device, kind, requires_grad):
+        for size in range(3): yield types.SimpleNamespace(input=torch.Tensor([7] * (size + 1), requires_grad), args=(), kwargs={})
+    def __call__(self, x): return self.op(x)
+def dies(x): raise RuntimeError("CUDA error: an illegal memory access was encountered")
+def fails(x): raise ValueError("no such thing")
+op_db = [Operator("twice", lambda x: torch.Tensor(x.data * 2, x.requires_grad)), Operator("dies", dies), Operator("empty_like", dies),
+         Operator("fails", fails), Operator("number", lambda x: [3, x])]
+""",
+}
+
+
+class Worker(unittest.TestCase):
+    def results(self, *words: str) -> cases.Results:
+        with tempfile.TemporaryDirectory() as text:
+            folder = Path(text)
+            for name, source in TORCH.items():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_text(source)
+            processes.run(folder / "out", 2, ["2", *words], {"PYTHONPATH": text}, 60)
+            found = cases.load(folder / "out")
+            self.assertEqual([path.read_text() for path in (folder / "out").glob("*.err")], ["", ""])
+            return found
+
+    def test_a_digest_for_every_case(self):
+        found = self.results("")
+        self.assertEqual(found.operators, {"twice", "dies", "fails", "number"})
+        self.assertEqual(len(found.cases), 2 * 2 * 3 + 1)
+        self.assertEqual(len(found.deaths), 1)
+        self.assertIn("dies|float32|0: RuntimeError: CUDA error", found.deaths[0])
+        case = found.cases["twice|float32|1"]
+        self.assertEqual((len(case["digest"]), len(case["gradient"])), (64, 64))
+        self.assertNotEqual(case["digest"], found.cases["twice|float32|0"]["digest"])
+        self.assertNotIn("gradient", found.cases["twice|int64|1"])
+        self.assertEqual(found.cases["fails|int64|0"]["error"], "ValueError: no such thing")
+
+    def test_compiled_and_chosen(self):
+        found = self.results("^(twice|number)$", "compile")
+        self.assertEqual((set(found.operators), found.deaths), ({"twice", "number"}, []))
+        self.assertNotIn("gradient", found.cases["twice|float32|1"])
+
+
 class Shadow(unittest.TestCase):
     def test_only_what_is_replaced_differs(self):
         with tempfile.TemporaryDirectory() as text:

@@ -144,9 +144,22 @@ impl Library {
     }
 }
 
+/// What stands at the top of every table.
+const ABOUT: &str = "\
+# Which forms of instructions ran rescheduled on a device with the bits of the original, and how often they stand in compiled code of libraries.
+# kernels: cubins that were equal in every mode that touched the form; runs, shuffles: equal runs that touched it; differed: the others, whoever is
+# to blame (unproven.csv). Equal routines of a library count once. Written by sassafras-mine --coverage (cargo xtask silicon).
+";
+
+/// The notes of a table about libraries: they stay where a library is not counted again.
+pub fn library_notes(text: &str) -> Vec<String> {
+    let notes = text.lines().filter_map(|line| line.strip_prefix("# "));
+    notes.filter(|note| note.starts_with("Libraries:")).map(str::to_owned).collect()
+}
+
 /// The table as text; `notes` stand at its top.
 pub fn write(rows: &[Form], notes: &[String]) -> String {
-    let mut out = String::new();
+    let mut out = ABOUT.to_owned();
     for note in notes {
         let _ = writeln!(out, "# {note}");
     }
@@ -265,7 +278,9 @@ mod tests {
         let row =
             Form { form: "IADD3".into(), libtorch: 995, kernels: 1, runs: 3, shuffles: 2, ..Form::default() };
         let other = Form { form: "ELECT".into(), corpus: 5, ..Form::default() };
-        let text = write(&[row.clone(), other], &["made by a test".to_owned()]);
+        let notes = ["Libraries: some".to_owned(), "made by a test".to_owned()];
+        let text = write(&[row.clone(), other], &notes);
+        assert_eq!(library_notes(&text), notes[..1]);
         let proven = Proven::parse(&text, &[]).expect("a table");
         assert_eq!(proven.forms()[0], row);
         let report = report(&proven);

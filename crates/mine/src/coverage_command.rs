@@ -84,11 +84,10 @@ pub fn coverage(args: &Args) -> Result<()> {
         runs.extend(found);
     }
     let path = args.tables.join(format!("{table}.silicon.csv"));
-    let before = match std::fs::read_to_string(&path) {
-        Ok(text) if naming == Naming::Form => {
-            Proven::parse(&text, &[]).with_context(|| path.display().to_string())?.forms().to_vec()
-        }
-        _ => Vec::new(),
+    let old = std::fs::read_to_string(&path).ok().filter(|_| naming == Naming::Form);
+    let before = match &old {
+        Some(text) => Proven::parse(text, &[]).with_context(|| path.display().to_string())?.forms().to_vec(),
+        None => Vec::new(),
     };
     let unproven = args.tables.join("unproven.csv");
     let text = std::fs::read_to_string(&unproven).with_context(|| unproven.display().to_string())?;
@@ -126,7 +125,11 @@ pub fn coverage(args: &Args) -> Result<()> {
             row.form
         );
     }
-    let text = coverage::write(&rows, &given.note);
+    let mut notes = given.note.clone();
+    if libraries.len() < Library::ALL.len() {
+        notes.extend(coverage::library_notes(old.as_deref().unwrap_or_default()));
+    }
+    let text = coverage::write(&rows, &notes);
     let names: Vec<&str> = blamed.iter().map(|row| &*row.form).collect();
     let proven = Proven::parse(&text, &names).context("what was made")?;
     anstream::println!("{table}: {} of {} forms proven by {} runs", proven.len(), rows.len(), held.len());
