@@ -2,6 +2,7 @@
 
 A folder of results holds JSON lines, a file per process:
 
+    {"loaded": ["/…/libtorch_cuda.so"]}                          the files behind PyTorch's GPU code
     {"begin": 3, "op": "sort"}                                   an operator begins
     {"case": "sort|float32|0", "digest": "…", "gradient": "…"}   a result, and that of its gradients
     {"case": "sort|float32|1", "error": "RuntimeError: …"}       an exception
@@ -23,6 +24,7 @@ class Results:
     cases: dict[str, dict] = field(default_factory=dict)
     deaths: list[str] = field(default_factory=list)
     operators: set[str] = field(default_factory=set)
+    loaded: set[str] = field(default_factory=set)
 
 
 def lines(path: Path) -> list[dict]:
@@ -44,6 +46,8 @@ def load(folder: Path) -> Results:
                 results.cases[record["case"]] = record
             elif "dead" in record:
                 results.deaths.append(record["dead"])
+            elif "loaded" in record:
+                results.loaded.update(record["loaded"])
             elif "op" in record:
                 results.operators.add(record["op"])
     return results

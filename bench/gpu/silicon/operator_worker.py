@@ -139,6 +139,13 @@ class Shard:
                     self.type(operator, name, kind)
 
 
+def libraries():
+    """The files behind PyTorch's GPU code in this process: proof of what was tested."""
+    with open("/proc/self/maps") as maps:
+        paths = {line.split(maxsplit=5)[5].strip() for line in maps if "libtorch_cuda" in line}
+    return sorted(paths)
+
+
 def full_name(operator):
     return f"{operator.name}.{operator.variant_test_name}" if operator.variant_test_name else operator.name
 
@@ -172,7 +179,9 @@ def main():
     chosen = [op for op in sorted(op_db, key=full_name) if re.search(pattern, full_name(op))]
     chosen = [op for op in chosen if not UNINITIALISED.match(full_name(op))]
     made = Shard(torch, out, int(samples), compiled)
+    made.write(loaded=libraries())
     made.run(chosen[int(shard) :: int(of)], int(start), COMPILED_TYPES if compiled else TYPES)
+    made.write(loaded=libraries())  # some are loaded when they are wanted
     made.write(done=int(shard))
 
 

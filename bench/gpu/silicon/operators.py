@@ -87,9 +87,20 @@ def widened(options: argparse.Namespace, verdict: dict, hashes: dict[str, str], 
     return cases.without(verdict, found)
 
 
+def loaded(results: cases.Results, made: dict[str, Path]) -> tuple[bool, str]:
+    """Whether the rescheduled libraries were the ones that ran, and no others; a word on it."""
+    wanted = {str(path.resolve()): name for name, path in made.items()}
+    others = results.loaded - set(wanted)
+    if others:
+        return False, f"LOADED: {', '.join(sorted(others))}"
+    ran = [wanted[path] for path in sorted(results.loaded)]
+    return LIBRARIES[0] in ran, f"ran {', '.join(ran) or 'NO rescheduled library'}"
+
+
 def libraries(options: argparse.Namespace) -> int:
     """Originals, then every mode."""
     package = shadow.installed()
+    options.out = options.out.resolve()
     options.out.mkdir(parents=True, exist_ok=True)
     original = {name: package / "lib" / name for name in LIBRARIES}
     hashes = {name: modes.sha256(path) for name, path in original.items()}
@@ -103,9 +114,12 @@ def libraries(options: argparse.Namespace) -> int:
         path = shadow.make(options.out / "shadow", package, made)
         python = os.pathsep.join(filter(None, [str(path), os.environ.get("PYTHONPATH")]))
         folder, commit = measured(options, mode, new, {"PYTHONPATH": python})
-        verdict = widened(options, cases.compare(originals, cases.load(folder)), hashes, {})
+        found = cases.load(folder)
+        verdict = widened(options, cases.compare(originals, found), hashes, {})
         changed = sum(new[name] != hashes[name] for name in LIBRARIES)
-        rows.append(summary.row("operators", mode, verdict, commit, f"{changed} of {len(LIBRARIES)} libraries changed"))
+        right, note = loaded(found, made)
+        row = summary.row("operators", mode, verdict, commit, f"{changed} of {len(LIBRARIES)} libraries changed; {note}")
+        rows.append(row if right else row | {"failed": True})
         summary.write(options.out / "summary.json", rows)
     print(summary.table(rows))
     return 0 if all(summary.passed(row) for row in rows) else 1

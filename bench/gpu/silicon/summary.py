@@ -64,7 +64,7 @@ def table(rows: list[dict]) -> str:
     for made in rows:
         lines.append(
             f"{made['part']:14} {made['mode']:10} {made['cases']:7} {made['equal']:7} {len(made['different']):6} {len(made['crashes']):5} "
-            f"{made['unsteady']:8}  {made['commit'][:9]:9} {made['note']}"
+            f"{made['unsteady']:8}  {made['commit'][:9]:9} {'FAILED: ' if made.get('failed') else ''}{made['note']}"
         )
         if made["different"]:
             lines.append(f"    different: {names(made['different'])}")

@@ -68,8 +68,9 @@ class Comparison(unittest.TestCase):
     def test_a_line_that_was_not_finished_is_no_record(self):
         with tempfile.TemporaryDirectory() as text:
             path = Path(text) / "0.jsonl"
-            path.write_text('{"begin": 0, "op": "add"}\n{"case": "add|bool|0", "digest": "1"}\n{"dead": "x"}\n{"case": "ad')
+            path.write_text('{"begin": 0, "op": "add"}\n{"case": "add|bool|0", "digest": "1"}\n{"dead": "x"}\n{"loaded": ["/l"]}\n{"case": "ad')
             found = cases.load(Path(text))
+        self.assertEqual(found.loaded, {"/l"})
         self.assertEqual((set(found.cases), found.deaths, found.operators), ({"add|bool|0"}, ["x"], {"add"}))
 
 
@@ -245,6 +246,13 @@ class Runs(unittest.TestCase):
                 verdict = operators.widened(options, verdict, {}, {})
             self.assertEqual((verdict["different"], verdict["cases"]), ([], 0))
             self.assertEqual(patterns, [r"^(special\.i0)$"] * operators.AGAIN)
+
+    def test_what_ran_is_what_was_rescheduled(self):
+        made = {name: Path("/new") / name for name in operators.LIBRARIES}
+        check = lambda *paths: operators.loaded(cases.Results(loaded=set(paths)), made)[0]
+        self.assertTrue(check("/new/libtorch_cuda.so") and check("/new/libtorch_cuda.so", "/new/libtorch_cuda_linalg.so"))
+        self.assertFalse(check() or check("/new/libtorch_cuda_linalg.so"))
+        self.assertFalse(check("/new/libtorch_cuda.so", "/site/torch/lib/libtorch_cuda_linalg.so"))
 
     def test_modes_are_options(self):
         self.assertEqual(modes.flags("default"), [])
