@@ -7,6 +7,7 @@
 //! * [`browser`]: the report of an analysis in a real browser;
 //! * [`fuzz`]: building and running fuzz targets on a stable toolchain;
 //! * [`hazards`]: mining distances, and mutants against the hazard checker;
+//! * [`silicon`]: rescheduled code on a GPU, and the table of what is proven there;
 //! * [`ptx_table`]: what ptxas makes of scheduled PTX; [`tile_table`]: what is made of tile programs;
 //! * [`tasks`]: what each task does.
 
@@ -16,6 +17,7 @@ mod fuzz;
 mod hazards;
 mod project;
 mod ptx_table;
+mod silicon;
 mod steps;
 mod tasks;
 mod tile_table;
@@ -70,6 +72,12 @@ enum Task {
         #[arg(long, default_value_t = 1)]
         seed: u32,
     },
+    /// Run rescheduled code on a GPU and compare every bit: needs one, and PyTorch for some parts
+    ///
+    /// The benchmark suite, kernels of rare instructions, PyTorch's operators on rescheduled libraries and through torch.compile, and the table of
+    /// forms that ran (crates/machine/data/mined/sm_90.silicon.csv). A part can be run alone by its flag; results stay in target/silicon, and a mode
+    /// of the operators runs again only when its rescheduled bytes changed.
+    Silicon(silicon::Options),
     /// Compile PTX in the order of every strategy and write docs/ptx-registers.md
     ///
     /// Registers, spills and ptxas's time per kernel of the corpus. Takes some minutes.
@@ -128,6 +136,7 @@ fn run(task: Task) -> Result<()> {
         Task::Corpus => corpus::build(&project).map(drop),
         Task::Mine { write, files } => hazards::mine(&project, write, &files),
         Task::Mutants { count, seed } => hazards::mutants(&project, count, seed),
+        Task::Silicon(options) => silicon::silicon(&project, &options),
         Task::PtxTable => ptx_table::write(&project),
         Task::TileTable => tile_table::write(&project),
         Task::Ci => tasks::ci(&project),

@@ -32,7 +32,7 @@ const SOLVER_TEST: [&str; 10] = [
 ];
 
 /// The folders with tests of Python code.
-const PYTHON_TESTS: [&str; 2] = ["bench/gpu/compare", "tools/mutate"];
+const PYTHON_TESTS: [&str; 3] = ["bench/gpu/compare", "bench/gpu/silicon", "tools/mutate"];
 
 /// Every test.
 pub fn test(project: &Project) -> Result<()> {

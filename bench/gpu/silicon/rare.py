@@ -29,12 +29,22 @@ import threading
 import time
 from pathlib import Path
 
+from modes import flags
+
 HERE = Path(__file__).resolve().parent
 WORDS = 1 << 20  # of the input and of the output
 INPUTS = 2  # different ones in turn, so that what a launch left behind is wrong for the next
 BUILDS = {"O3": ["-O3"], "O1": ["-O1"], "r32": ["-O3", "-maxrregcount=32"]}
 MODES = "rebuild,default,reverse,shuffle1,shuffle2,shuffle3,height,early-loads"
 START_LIMIT = 90  # seconds
+# Sizes and boxes of tensor maps, as they stand from the end of the input: 1024 rows of 1024 words, and the same words in other dimensions.
+TENSORS = (
+    ((1024, 1024), (32, 8)),
+    ((1 << 20,), (256,)),
+    ((256, 64, 64), (32, 4, 2)),
+    ((64, 64, 16, 16), (16, 4, 2, 2)),
+    ((32, 32, 16, 8, 8), (8, 4, 2, 2, 2)),
+)
 FLOATS = {"half": ("e", 2), "float": ("f", 4), "double": ("d", 8)}  # how they are packed, and their bytes
 BAD = ("different", "error", "hang", "schedule-failed", "unstable")
 
@@ -44,7 +54,7 @@ BAD = ("different", "error", "hang", "schedule-failed", "unstable")
 
 def header(source):
     """What the comments at the top of a kernel say."""
-    launch = {"grid": [8], "block": [256], "smem": 0, "arch": "sm_90", "input": "random", "registers": True, "tensormap": False}
+    launch = {"grid": [8], "block": [256], "smem": 0, "arch": "sm_90", "input": "random", "registers": True, "tensormap": False, "texture": False}
     lines = source.splitlines()
     if not lines or not lines[0].startswith("//"):
         raise ValueError("the first line does not say what it is for")
@@ -65,7 +75,7 @@ def header(source):
                     raise ValueError(f"unknown key {name}")
         elif key in ("arch", "input"):
             launch[key] = value
-        elif key in ("registers", "tensormap"):
+        elif key in ("registers", "tensormap", "texture"):
             launch[key] = value != "no"
     if launch["input"] not in ("random", "small", *FLOATS):
         raise ValueError(f"unknown input {launch['input']}")
@@ -179,7 +189,7 @@ def opcodes(options):
         text = "".join(command([options.nvdisasm, "-c", path])[1] for path in paths)
         held = {o.rstrip(".") for o in re.findall(r"^\s+/\*[0-9a-f]{4,}\*/\s+\{?\s*(?:@!?U?P\w+\s+)?([A-Z][\w.]*)", text, re.M)}
         held |= set(re.findall(r"\b(SR_\w+)", text))
-        promised = re.findall(r"\b(?:SR_\w+|[A-Z][A-Za-z0-9_]*[A-Z0-9](?:\.\w+)*)", launches[name]["what"].rpartition(":")[2])
+        promised = re.findall(r"(?<!\.)\b(?:SR_\w+|[A-Z][A-Za-z0-9_]*[A-Z0-9](?:\.\w+)*)", launches[name]["what"].rpartition(":")[2])
         lacks = [word for word in promised if not any(match(word, opcode) for opcode in held)]
         missing += len(lacks)
         if options.all:
@@ -237,6 +247,102 @@ def habits(options):
 # The GPU, in a worker process.
 
 
+class CopyPart(ctypes.Structure):
+    """One side of CUDA_MEMCPY2D."""
+
+    _fields_ = [
+        ("x", ctypes.c_size_t), ("y", ctypes.c_size_t), ("kind", ctypes.c_int), ("host", ctypes.c_void_p), ("device", ctypes.c_uint64),
+        ("array", ctypes.c_void_p), ("pitch", ctypes.c_size_t),
+    ]  # fmt: skip
+
+
+class Copy(ctypes.Structure):
+    """CUDA_MEMCPY2D."""
+
+    _fields_ = [("source", CopyPart), ("target", CopyPart), ("width", ctypes.c_size_t), ("height", ctypes.c_size_t)]
+
+
+class ArrayDescriptor(ctypes.Structure):
+    """CUDA_ARRAY3D_DESCRIPTOR."""
+
+    _fields_ = [
+        ("width", ctypes.c_size_t), ("height", ctypes.c_size_t), ("depth", ctypes.c_size_t), ("format", ctypes.c_int), ("channels", ctypes.c_uint),
+        ("flags", ctypes.c_uint),
+    ]  # fmt: skip
+
+
+class Resource(ctypes.Structure):
+    """CUDA_RESOURCE_DESC: an array, or words in a line."""
+
+    class Union(ctypes.Union):
+        class Line(ctypes.Structure):
+            _fields_ = [("pointer", ctypes.c_uint64), ("format", ctypes.c_int), ("channels", ctypes.c_uint), ("bytes", ctypes.c_size_t)]
+
+        _fields_ = [("array", ctypes.c_void_p), ("line", Line), ("reserved", ctypes.c_int * 32)]
+
+    _fields_ = [("kind", ctypes.c_int), ("of", Union), ("flags", ctypes.c_uint)]
+
+
+class Sampling(ctypes.Structure):
+    """CUDA_TEXTURE_DESC."""
+
+    _fields_ = [
+        ("address", ctypes.c_int * 3), ("filter", ctypes.c_int), ("flags", ctypes.c_uint), ("anisotropy", ctypes.c_uint), ("level_filter", ctypes.c_int),
+        ("level_bias", ctypes.c_float), ("least_level", ctypes.c_float), ("most_level", ctypes.c_float), ("border", ctypes.c_float * 4),
+        ("reserved", ctypes.c_int * 12),
+    ]  # fmt: skip
+
+
+class Textures:
+    """A line of half of the input, an image of all of it, the same as a surface, and a surface that becomes the last quarter of the output."""
+
+    UNSIGNED32, CLAMP, AS_INTEGERS = 3, 1, 1
+    LINE, ARRAY = 2, 0  # kinds of resources
+    DEVICE_MEMORY, ARRAY_MEMORY = 2, 3
+    SURFACE, GATHER = 2, 8  # flags of arrays
+
+    def __init__(self, driver):
+        self.driver = driver
+        self.image, self.target = self.array(1024, self.SURFACE | self.GATHER), self.array(256, self.SURFACE)
+        line = Resource(kind=self.LINE)
+        line.of.line.pointer, line.of.line.format = driver.input.value, self.UNSIGNED32
+        line.of.line.channels, line.of.line.bytes = 1, 2 * WORDS
+        image, target = Resource(kind=self.ARRAY), Resource(kind=self.ARRAY)
+        image.of.array, target.of.array = self.image, self.target
+        sampling = Sampling(flags=self.AS_INTEGERS)
+        sampling.address[:] = [self.CLAMP] * 3
+        self.handles = []
+        for resource in (line, image):
+            self.handle("cuTexObjectCreate", ctypes.byref(resource), ctypes.byref(sampling), None)
+        for resource in (image, target):
+            self.handle("cuSurfObjectCreate", ctypes.byref(resource))
+
+    def array(self, height, flags):
+        made, wanted = ctypes.c_void_p(), ArrayDescriptor(1024, height, 0, self.UNSIGNED32, 1, flags)
+        self.driver.call("cuArray3DCreate_v2", ctypes.byref(made), ctypes.byref(wanted))
+        return made
+
+    def handle(self, call, *arguments):
+        made = ctypes.c_uint64()
+        self.driver.call(call, ctypes.byref(made), *arguments)
+        self.handles.append(made.value)
+
+    def memory(self, pointer, row):
+        return CopyPart(y=row, kind=self.DEVICE_MEMORY, device=pointer.value, pitch=4096)
+
+    def copy(self, source, target, height):
+        self.driver.call("cuMemcpy2D_v2", ctypes.byref(Copy(source, target, 4096, height)))
+
+    def before(self):
+        """Input into the image, zeros into the target."""
+        self.copy(self.memory(self.driver.input, 0), CopyPart(kind=self.ARRAY_MEMORY, array=self.image), 1024)
+        self.copy(self.memory(self.driver.output, 768), CopyPart(kind=self.ARRAY_MEMORY, array=self.target), 256)
+
+    def after(self):
+        """The target into the output."""
+        self.copy(CopyPart(kind=self.ARRAY_MEMORY, array=self.target), self.memory(self.driver.output, 768), 256)
+
+
 class Driver:
     """The few calls of the driver that are needed."""
 
@@ -249,6 +355,7 @@ class Driver:
         self.call("cuCtxSetCurrent", context)
         self.call("cuCtxSetLimit", 0, ctypes.c_size_t(4096))  # the stack of a thread
         self.input, self.output = self.allocate(), self.allocate()
+        self.textures = None  # made when a kernel wants them
         self.inputs, self.result = {}, ctypes.create_string_buffer(4 * WORDS)
 
     def call(self, name, *arguments):
@@ -264,26 +371,32 @@ class Driver:
         return pointer
 
     def words(self, folder, launch, number):
-        """The input of a launch, with tensor maps at its end where they are asked for."""
-        key = launch["input"], number, launch["tensormap"]
+        """The input of a launch, with tensor maps or handles of textures at its end where they are asked for."""
+        key = launch["input"], number, launch["tensormap"], launch["texture"]
         if key not in self.inputs:
             made = words(folder, *key[:2])
             if launch["tensormap"]:
-                made = made[:-256] + self.tensor_map(self.input) + self.tensor_map(self.output)
+                maps = b"".join(self.tensor_map(pointer, *box) for box in reversed(TENSORS) for pointer in (self.input, self.output))
+                made = made[: -len(maps)] + maps
+            if launch["texture"]:
+                self.textures = self.textures or Textures(self)
+                handles = struct.pack("<4Q", *self.textures.handles)
+                made = made[: -len(handles)] + handles
             self.inputs[key] = made
         return self.inputs[key]
 
-    def tensor_map(self, pointer):
-        """Of 1024 rows of 1024 words, in boxes of 32 by 8."""
+    def tensor_map(self, pointer, sizes, box):
+        """Of all words, in boxes of 256."""
         space = ctypes.create_string_buffer(192)
         place = (ctypes.addressof(space) + 63) & ~63
-        sizes = (ctypes.c_uint64 * 2)(1024, 1024)
-        strides = (ctypes.c_uint64 * 1)(4096)
-        box, steps = (ctypes.c_uint32 * 2)(32, 8), (ctypes.c_uint32 * 2)(1, 1)
-        unsigned32 = 2
+        rank, strides = len(sizes), [4]
+        for size in sizes[:-1]:
+            strides.append(strides[-1] * size)
+        unsigned32, numbers = 2, ctypes.c_uint32 * rank
         self.call(
-            "cuTensorMapEncodeTiled", ctypes.c_void_p(place), unsigned32, 2, ctypes.c_void_p(pointer.value), sizes, strides, box, steps, 0, 0, 0, 0
-        )
+            "cuTensorMapEncodeTiled", ctypes.c_void_p(place), unsigned32, rank, ctypes.c_void_p(pointer.value), (ctypes.c_uint64 * rank)(*sizes),
+            (ctypes.c_uint64 * rank)(*strides[1:]), numbers(*box), numbers(*[1] * rank), 0, 0, 0, 0,
+        )  # fmt: skip
         return ctypes.string_at(place, 128)
 
     def outputs(self, path, folder, launch, rounds):
@@ -299,8 +412,12 @@ class Driver:
         for turn in range(rounds * INPUTS):
             self.call("cuMemcpyHtoD_v2", self.input, self.words(folder, launch, turn % INPUTS), size)
             self.call("cuMemsetD32_v2", self.output, 0, ctypes.c_size_t(WORDS))
+            if launch["texture"]:
+                self.textures.before()
             self.call("cuLaunchKernel", function, *launch["grid"], *launch["block"], launch["smem"], None, pointers, None)
             self.call("cuCtxSynchronize")
+            if launch["texture"]:
+                self.textures.after()
             self.call("cuMemcpyDtoH_v2", self.result, self.output, size)
             found.append(self.result.raw)
         self.call("cuModuleUnload", module)
@@ -432,17 +549,6 @@ class Lane:
             left = [(m, path) for m, path in left if m not in verdicts]
             if not left:
                 return verdicts
-
-
-def flags(mode):
-    if mode == "default":
-        return []
-    if mode == "rebuild":
-        return ["--strategy", "original", "--control", "rebuild"]
-    if mode == "serial":
-        return ["--control", "serial"]
-    seed = re.fullmatch(r"shuffle(\d+)", mode)
-    return ["--strategy", "shuffle", "--seed", seed[1]] if seed else ["--strategy", mode]
 
 
 def schedule(options, original, mode):

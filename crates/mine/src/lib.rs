@@ -5,6 +5,8 @@
 //! scoreboards and which stalls it carries ([`OpcodeCounts`]). Distances across a wait are kept apart: compilers rely on
 //! waits taking time.
 
+pub mod coverage;
+pub mod forms;
 pub mod gaps;
 pub mod spacing;
 mod stats;

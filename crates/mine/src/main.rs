@@ -1,4 +1,6 @@
-//! `sassafras-mine`: mines files and writes the tables; run by `cargo xtask mine`.
+//! `sassafras-mine`: mines files and writes the tables; run by `cargo xtask mine` and `cargo xtask silicon`.
+
+mod coverage_command;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use sassafras_cubin::{Container, Cubin, Image};
 use sassafras_machine::Arch;
 use sassafras_machine::mined::{mined_with, table_name};
+use sassafras_mine::forms::files;
 use sassafras_mine::{Mined, spacing, tables};
 use sassafras_verify::hazards::Rules;
 
@@ -44,21 +47,24 @@ struct Args {
     /// Write the tables of least distances to this folder, and nothing else.
     #[arg(long, value_name = "DIR")]
     seen: Option<PathBuf>,
-    /// Cubins, fatbinaries, libraries, folders of them. Files whose names begin alike up to a dot, whatever folder they are in, count as one:
+    #[command(flatten)]
+    coverage: coverage_command::CoverageArgs,
+    /// Cubins, fatbinaries, libraries, folders of them. Files whose names begin alike up to a dot, whatever folder they
+    /// are in, count as one:
     /// they were compiled from one source.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "coverage")]
     files: Vec<PathBuf>,
 }
 
 fn main() -> Result<()> {
     let args = Args::parse();
-    let mut sources: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-    for path in args.files.iter().map(|path| files(path)).collect::<Result<Vec<_>>>()?.into_iter().flatten() {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.split('.').find(|part| !part.is_empty()).unwrap_or_default().to_owned();
-        sources.entry(name).or_default().push(path);
+    if !args.coverage.coverage.is_empty() {
+        return coverage_command::coverage(&args);
     }
-    let sources: Vec<Vec<PathBuf>> = sources.into_values().collect();
+    if let Some(path) = &args.coverage.forms {
+        return coverage_command::forms(path, &args);
+    }
+    let sources: Vec<Vec<PathBuf>> = sources(&args.files)?.into_values().collect();
     let mined: Vec<BTreeMap<&'static str, Mined>> = sources
         .par_iter()
         .enumerate()
@@ -142,18 +148,15 @@ fn write_gaps(path: &Path, mined: &[BTreeMap<&'static str, Mined>]) -> Result<()
     Ok(out.flush()?)
 }
 
-/// The files behind a name: itself, or what a folder holds.
-fn files(path: &Path) -> Result<Vec<PathBuf>> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
+/// The files of each source, by its name.
+fn sources(paths: &[PathBuf]) -> Result<BTreeMap<String, Vec<PathBuf>>> {
+    let mut sources: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    for path in paths.iter().map(|path| files(path)).collect::<Result<Vec<_>>>()?.into_iter().flatten() {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.split('.').find(|part| !part.is_empty()).unwrap_or_default().to_owned();
+        sources.entry(name).or_default().push(path);
     }
-    let mut found = Vec::new();
-    let entries = std::fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
-    for entry in entries {
-        found.extend(files(&entry?.path())?);
-    }
-    found.sort();
-    Ok(found)
+    Ok(sources)
 }
 
 fn mine(paths: &[PathBuf], number: u32, args: &Args) -> Result<BTreeMap<&'static str, Mined>> {

@@ -3,7 +3,6 @@
 // registers: no
 // launch: grid=8 block=128
 #include "wgmma.cuh"
-#define F32S(d, k) F8(d, k), F8(d, k + 8), F8(d, k + 16), F8(d, k + 24)
 DEV void ss(float (&d)[64], u64 a, u64 b, u32 add) {
     asm volatile(
         "{ .reg .pred p; setp.ne.u32 p, %66, 0; wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "

@@ -13,6 +13,7 @@
 
 mod facts;
 pub mod seen;
+pub mod silicon;
 
 pub use facts::{
     LeastLatency, PAIR, Queues, barrier_reads, class_of, confirmed, is_table, least_latency, mined_with,
