@@ -45,6 +45,9 @@ pub struct JobArguments {
     /// kernel has
     #[arg(long)]
     pub keep_registers: bool,
+    /// Move instructions of binaries too whose form never ran rescheduled on a device: to try them there
+    #[arg(long)]
+    pub move_unproven: bool,
     /// How long to look for orders of binaries [default: standard; quick for the stand-in for ptxas]
     #[arg(long, value_enum)]
     pub effort: Option<Effort>,
@@ -218,6 +221,7 @@ impl JobArguments {
             knobs,
             keep_orders: strategy == StrategyArgument::Given,
             keep_registers: self.keep_registers,
+            move_unproven: self.move_unproven,
             memo: None,
         })
     }

@@ -16,6 +16,7 @@ mod places;
 mod plan;
 mod propose;
 mod settle;
+mod unproven;
 
 pub use arguments::{Effort, JobArguments};
 pub use bisection::{Bisection, RoutineId, Unit};
@@ -62,6 +63,8 @@ pub struct Job {
     pub keep_orders: bool,
     /// Whether values stay in their registers.
     pub keep_registers: bool,
+    /// Whether instructions move that never ran rescheduled on a device.
+    pub move_unproven: bool,
     /// Plans that were made, where the file is rescheduled more than once.
     pub memo: Option<Memo>,
 }

@@ -32,6 +32,8 @@ pub struct Outcome {
     pub renamed: u64,
     /// How many blocks have another order.
     pub blocks: u64,
+    /// How many are of a form that never ran rescheduled on a device, and stay in place.
+    pub unproven: u64,
     /// Cycles of the model for what matters of it, loops counted more often; none where no model was asked.
     pub cycles: Option<Change>,
     /// Cycles of all stalls, every instruction counted once.
@@ -69,6 +71,8 @@ pub struct Notes {
     cycles: Option<Change>,
     /// Instructions with other registers.
     pub renamed: u64,
+    /// Instructions of a form that never ran rescheduled on a device.
+    pub unproven: u64,
     blocks: u64,
     by: BTreeSet<&'static str>,
     /// By routine: its blocks as they stand.
@@ -121,6 +125,7 @@ impl Outcome {
             moved: order.iter().zip(0..).filter(|&(&from, to)| from != to).count() as u64,
             renamed: notes.renamed,
             blocks: notes.blocks,
+            unproven: notes.unproven,
             cycles: notes.cycles,
             stalls: Change { before: stalls, after: new_stalls },
             scoreboards: Change { before: scoreboards, after: new_scoreboards },

@@ -5,6 +5,7 @@ use super::outcome::{Left, Notes};
 use super::places::Places;
 use super::propose::{Made, Subject, estimate, propose};
 use super::settle::{Fault, Settled, settle, suspects};
+use super::unproven::Unproven;
 use super::{Control, Job, Order, RoutineId, Unit, in_the_way};
 use crate::input::Selection;
 use crate::listing::Listing;
@@ -105,9 +106,15 @@ fn remake(
     notes: &mut Notes,
 ) -> Result<Option<Vec<tepid::Fields>>, String> {
     let (lifted, arch) = (&mut routine.lifted, subject.arch);
-    let original = tepid::Original::new(&tepid::Code::new(&lifted.function, &lifted.sources, arch));
+    let mut original = tepid::Original::new(&tepid::Code::new(&lifted.function, &lifted.sources, arch));
     original.hold(&mut lifted.function);
-    let proposed = propose(lifted, &original, subject, job)?;
+    let unproven = Unproven::of(&lifted.function, arch);
+    notes.unproven += unproven.insts.len() as u64;
+    let mut proposed = propose(lifted, &original, subject, job)?;
+    if !job.move_unproven {
+        unproven.insts.iter().for_each(|&inst| original.keep_still(inst));
+        proposed.retain(|block| !unproven.holds(block));
+    }
     let (proposals, turns, wants_fields) = match proposed.made {
         Made::Nothing => {
             notes.estimated(proposed.before, proposed.after.unwrap_or(proposed.before));

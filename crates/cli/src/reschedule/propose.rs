@@ -35,6 +35,17 @@ pub struct Proposed {
     pub after: Option<u64>,
 }
 
+impl Proposed {
+    /// Keeps the orders of these blocks; the others stay as they came.
+    pub fn retain(&mut self, may: impl Fn(Block) -> bool) {
+        let Made::Orders { proposals, .. } = &mut self.made else { return };
+        let all = proposals.len();
+        proposals.retain(|proposal| may(proposal.block));
+        // What the model said was said of all of them.
+        self.after = self.after.filter(|_| proposals.len() == all);
+    }
+}
+
 /// What is to be done with a routine, and so which of its control fields are made anew: one that no better order was found for keeps
 /// those that it came with.
 pub enum Made {

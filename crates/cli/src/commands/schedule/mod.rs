@@ -206,6 +206,7 @@ fn refuse_binary_options(arguments: &Arguments, name: &str) -> Result<()> {
         ("--orders", job.orders.is_some()),
         ("--keep-capsules", job.keep_capsules),
         ("--keep-registers", job.keep_registers),
+        ("--move-unproven", job.move_unproven),
         ("--effort", job.effort.is_some()),
     ];
     match given.into_iter().find(|(_, given)| *given) {
@@ -291,10 +292,14 @@ fn outcomes(name: &str, strategy: &str, outcomes: &[Outcome]) -> Result<String> 
         0 => String::new(),
         renamed => format!(", {renamed} with other registers"),
     };
+    let still = match outcomes.iter().map(|outcome| outcome.unproven).sum::<u64>() {
+        0 => String::new(),
+        unproven => format!("; {unproven} unproven, of a form that never ran rescheduled on a device"),
+    };
     let instructions: u64 = outcomes.iter().map(|outcome| outcome.instructions).sum();
     writeln!(
         out,
-        "\n{} kernels, {kept} kept with a reason; {moved} of {instructions} instructions moved{others}; verified",
+        "\n{} kernels, {kept} kept with a reason; {moved} of {instructions} instructions moved{others}{still}; verified",
         outcomes.len()
     )?;
     Ok(out)
