@@ -341,10 +341,9 @@ impl Live {
         *slot = (*slot).max(Some(reader));
     }
 
-    /// Who may still read a lane that is overwritten now.
+    /// Who may read a lane last, and may have done so already.
     pub fn reader(&self, lane: Lane, varying: bool) -> Option<Reader> {
-        let reader = self.reading[usize::from(dense(lane)?)][usize::from(varying)]?;
-        (reader.hold.until > self.clock).then_some(reader)
+        self.reading[usize::from(dense(lane)?)][usize::from(varying)]
     }
 
     /// All sources have been read.

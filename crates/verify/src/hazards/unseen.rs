@@ -29,9 +29,26 @@ pub(super) fn forms(f: &Function, rules: &Rules) -> Vec<Form> {
 
 /// Pairs inside blocks that stand closer than was ever seen.
 pub(super) fn check(f: &Function, rules: &Rules, forms: &[Form]) -> Vec<Finding> {
-    let Some(seen) = rules.seen else { return Vec::new() };
-    let form = |inst: Inst| forms[f.inst(inst).opcode.as_u32() as usize];
     let mut findings = Vec::new();
+    pairs(f, rules, forms, |producer, consumer, needed, given| {
+        if given < needed {
+            let kind = HazardKind::Unseen;
+            findings.push(Finding { kind, lane: None, producer, consumer, needed: Some(needed), given });
+        }
+    });
+    findings
+}
+
+/// Calls `visit` with pairs inside blocks of which a least distance was seen: the two, that distance and the one they have. An
+/// instruction meets itself where the least stall of its form is asked for.
+pub(super) fn pairs(
+    f: &Function,
+    rules: &Rules,
+    forms: &[Form],
+    mut visit: impl FnMut(Inst, Inst, u16, u16),
+) {
+    let Some(seen) = rules.seen else { return };
+    let form = |inst: Inst| forms[f.inst(inst).opcode.as_u32() as usize];
     let mut recent: Vec<Earlier> = Vec::new();
     for block in f.blocks() {
         recent.clear();
@@ -50,26 +67,10 @@ pub(super) fn check(f: &Function, rules: &Rules, forms: &[Form]) -> Vec<Finding>
                 let next = if place == 0 { least(Kind::Next) } else { 1 };
                 // Neighbours can be kept apart by the longest stall and no more.
                 let needed = u16::from(least(Kind::Near).max(next).min(LONGEST));
-                if first.ago < needed {
-                    findings.push(Finding {
-                        kind: HazardKind::Unseen,
-                        lane: None,
-                        producer: first.inst,
-                        consumer: inst,
-                        needed: Some(needed),
-                        given: first.ago,
-                    });
-                }
+                visit(first.inst, inst, needed, first.ago);
             }
-            if stall > 0 && stall < u16::from(second.stall) && !is_end(f, inst) {
-                findings.push(Finding {
-                    kind: HazardKind::Unseen,
-                    lane: None,
-                    producer: inst,
-                    consumer: inst,
-                    needed: Some(u16::from(second.stall)),
-                    given: stall,
-                });
+            if stall > 0 && second.stall > 1 && !is_end(f, inst) {
+                visit(inst, inst, u16::from(second.stall), stall);
             }
             // Draining takes longer than any stall, and so does what is elsewhere.
             if stall == 0 || f.inst(inst).effects.intersects(Effects::CALL | Effects::RET) {
@@ -81,11 +82,15 @@ pub(super) fn check(f: &Function, rules: &Rules, forms: &[Form]) -> Vec<Finding>
             recent.retain(|earlier| earlier.ago < REACH);
         }
     }
-    findings
 }
 
 /// The least distance that was seen where the second of a pair reads what the first wrote, if there is less now.
 pub(super) fn too_close(seen: &Seen, forms: &[Form], pair: &Pair<'_>) -> Option<u16> {
+    least(seen, forms, pair).filter(|&least| pair.elapsed < least)
+}
+
+/// The least distance that was seen where the second of a pair reads what the first wrote.
+pub(super) fn least(seen: &Seen, forms: &[Form], pair: &Pair<'_>) -> Option<u16> {
     if pair.kind != HazardKind::Raw || pair.guarded || pair.required_stall > 0 || pair.waited {
         return None;
     }
@@ -97,8 +102,7 @@ pub(super) fn too_close(seen: &Seen, forms: &[Form], pair: &Pair<'_>) -> Option<
     let form = |inst: Inst| forms[f.inst(inst).opcode.as_u32() as usize];
     let slot = if form(pair.consumer).late { pair.slot } else { (0, false) };
     let kind = Kind::reads(pair.file(), pair.part % 2 == 1, pair.used_as, slot);
-    let least = u16::from(seen.least(kind, form(pair.producer), form(pair.consumer))?);
-    (pair.elapsed < least).then_some(least)
+    seen.least(kind, form(pair.producer), form(pair.consumer)).map(u16::from)
 }
 
 /// The stall of an instruction that runs and is understood.
