@@ -12,7 +12,10 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use sassafras_cubin::{Container, Cubin, Image};
 use sassafras_machine::Arch;
+use sassafras_machine::mined::residue::{self, Reason};
 use sassafras_machine::mined::{mined_with, table_name};
+use sassafras_mine::residue::Reasons;
+use sassafras_mine::residue::report::Residue;
 use sassafras_mine::{Mined, spacing, tables};
 use sassafras_verify::hazards::Rules;
 
@@ -44,6 +47,14 @@ struct Args {
     /// Write the tables of least distances to this folder, and nothing else.
     #[arg(long, value_name = "DIR")]
     seen: Option<PathBuf>,
+    /// Say which stall cycles no rule asks for, and what the reasons of DIR/residue.csv explain of them; so many unexplained kinds
+    /// are listed. Fails where too little is explained.
+    #[arg(long, value_name = "KINDS", num_args = 0..=1, default_missing_value = "40")]
+    residue: Option<usize>,
+    /// With --residue: show code around unexplained stalls of this kind, `FIRST > SECOND STALL` as the report names it; may be given
+    /// several times.
+    #[arg(long, value_name = "KIND", requires = "residue")]
+    example: Vec<String>,
     /// Cubins, fatbinaries, libraries, folders of them. Files of one name, whatever folder they are in, count as one:
     /// they were compiled from one source.
     #[arg(required = true)]
@@ -58,16 +69,20 @@ fn main() -> Result<()> {
         sources.entry(name).or_default().push(path);
     }
     let sources: Vec<Vec<PathBuf>> = sources.into_values().collect();
+    let reasons = if args.residue.is_some() { reasons(&args.tables)? } else { Vec::new() };
     let mined: Vec<BTreeMap<&'static str, Mined>> = sources
         .par_iter()
         .enumerate()
-        .map(|(i, paths)| mine(paths, i as u32, &args))
+        .map(|(i, paths)| mine(paths, i as u32, &args, &reasons))
         .collect::<Result<_>>()?;
     if let Some(path) = &args.counts {
         write_counts(path, &mined).with_context(|| format!("cannot write {}", path.display()))?;
     }
     if let Some(path) = &args.gaps {
         return write_gaps(path, &mined).with_context(|| format!("cannot write {}", path.display()));
+    }
+    if let Some(kinds) = args.residue {
+        return report_residue(&mined, &reasons, kinds);
     }
     let mut all: BTreeMap<&str, Mined> = BTreeMap::new();
     for (table, mined) in mined.iter().flatten() {
@@ -109,6 +124,30 @@ fn main() -> Result<()> {
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         std::fs::write(args.tables.join(format!("{table}.opcodes.csv")), tables::write_opcodes(mined))?;
     }
+    Ok(())
+}
+
+/// The reasons of the folder with the tables.
+fn reasons(folder: &Path) -> Result<Vec<Reason>> {
+    let path = folder.join("residue.csv");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    residue::parse(&text).with_context(|| path.display().to_string())
+}
+
+/// Below this share of the residue explained the report fails, in percent.
+const EXPLAINED: f64 = 95.0;
+
+fn report_residue(mined: &[BTreeMap<&'static str, Mined>], reasons: &[Reason], kinds: usize) -> Result<()> {
+    let mut all: BTreeMap<&str, Residue> = BTreeMap::new();
+    for (table, mined) in mined.iter().flatten() {
+        all.entry(table).or_default().join(&mined.residue);
+    }
+    for (table, residue) in &all {
+        anstream::println!("{table}\n{}", residue.text(reasons, kinds));
+    }
+    anyhow::ensure!(!all.is_empty(), "no code of these architectures");
+    let fails = all.values().any(|residue| residue.explained() < EXPLAINED || residue.often() > 0);
+    anyhow::ensure!(!fails, "less than {EXPLAINED} % is explained, or a kind is often unexplained");
     Ok(())
 }
 
@@ -155,7 +194,12 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn mine(paths: &[PathBuf], number: u32, args: &Args) -> Result<BTreeMap<&'static str, Mined>> {
+fn mine(
+    paths: &[PathBuf],
+    number: u32,
+    args: &Args,
+    reasons: &[Reason],
+) -> Result<BTreeMap<&'static str, Mined>> {
     let mut all: BTreeMap<&'static str, Mined> = BTreeMap::new();
     let mut taken: BTreeMap<&str, u64> = BTreeMap::new();
     let mut seen: FxHashSet<(&str, u64)> = FxHashSet::default();
@@ -188,7 +232,7 @@ fn mine(paths: &[PathBuf], number: u32, args: &Args) -> Result<BTreeMap<&'static
                 }
             }
             let parts: Vec<BTreeMap<&'static str, Mined>> =
-                code.par_chunks(64).map(|codes| mine_some(codes, number, args)).collect();
+                code.par_chunks(64).map(|codes| mine_some(codes, number, args, reasons)).collect();
             for (table, part) in parts.iter().flatten() {
                 all.entry(table).or_default().join(part);
             }
@@ -206,6 +250,7 @@ fn mine_some(
     codes: &[(Arch, &'static str, String, Vec<u8>)],
     number: u32,
     args: &Args,
+    reasons: &[Reason],
 ) -> BTreeMap<&'static str, Mined> {
     let mut all: BTreeMap<&'static str, Mined> = BTreeMap::new();
     let mut rules: FxHashMap<Arch, Rules> = FxHashMap::default();
@@ -217,6 +262,11 @@ fn mine_some(
             continue;
         }
         let mined = all.entry(table).or_default();
+        if args.residue.is_some() {
+            let reasons = Reasons { rows: reasons, table };
+            mined.residue.function(&lifted.function, Rules::of(*arch), reasons, &args.example);
+            continue;
+        }
         match args.gaps {
             Some(_) => mined.gaps.function(&lifted.function),
             None => {

@@ -132,6 +132,9 @@ pub fn walk(f: &Function, rules: &Rules, observer: &mut impl Observer) {
     Flow::new(f).run(f, rules, observer);
 }
 
+/// Longer than a stall: so long after a distance was kept an observer that wants to know is told.
+const LINGER: i32 = 24;
+
 /// Which blocks wait to be walked, and in which state.
 struct Flow {
     cfg: Cfg,
@@ -199,8 +202,9 @@ impl Flow {
         Flow { cfg, place, entry: vec![None; f.block_count()], queued, order, calls }
     }
 
-    fn run(&mut self, f: &Function, rules: &Rules, observer: &mut impl Observer) {
+    fn run<O: Observer>(&mut self, f: &Function, rules: &Rules, observer: &mut O) {
         let mut walker = Walker::new(f, rules);
+        walker.live.linger = if O::WANTS_ALL { LINGER } else { 0 };
         // Whatever nothing reaches is entered from outside the code, with nothing under way.
         for root in 0..self.order.len() {
             let slot = &mut self.entry[self.order[root].as_u32() as usize];
@@ -290,7 +294,7 @@ impl<'a> Walker<'a> {
     }
 
     fn leave(&mut self) -> State {
-        let clock = self.live.clock;
+        let clock = self.live.clock - self.live.linger;
         let (f, opcodes) = (self.f, &self.opcodes);
         self.live.end_where(|fact| is_over(f, opcodes, fact, clock));
         self.live.leave()
