@@ -61,9 +61,7 @@ names! {
         Pair = "pair",
         /// The first one moves four registers of data.
         Quad = "quad",
-        /// The function has matrix instructions.
-        BesideMatrix = "beside-matrix",
-        /// In the function, few instructions of fixed latency that stall for 4 to 11 cycles end the group.
+        /// In the block, few arithmetic instructions that stall for 4 to 11 cycles end the group.
         SeldomYields = "seldom-yields",
     }
 }

@@ -45,22 +45,20 @@ impl Reasons<'_> {
         let roles = self.roles(f);
         let number = |inst: Inst| roles.numbers[inst.as_u32() as usize];
         let mut claims = Vec::new();
-        let is_function = |when: &When| match when {
-            When::BesideMatrix => has_matrix(f),
-            When::SeldomYields => seldom_yields(f),
-            _ => true,
-        };
-        let holds: Vec<bool> = self.rows.iter().map(|row| row.when.iter().all(is_function)).collect();
+        let arithmetic = arithmetic(f);
         for block in f.blocks() {
             let insts = f.block_insts(block);
             let mut times = vec![0u16];
             for &inst in insts {
                 times.push(times[times.len() - 1].saturating_add(counted(f, inst)));
             }
+            let yields = !seldom_yields(f, insts, &arithmetic);
             for (place, &first) in insts.iter().enumerate() {
                 for &reason in &roles.first[number(first) as usize] {
                     let row = &self.rows[usize::from(reason)];
-                    if !holds[usize::from(reason)] || !row.when.iter().all(|&when| first_is(f, first, when)) {
+                    if (yields && row.when.contains(&When::SeldomYields))
+                        || !row.when.iter().all(|&when| first_is(f, first, when))
+                    {
                         continue;
                     }
                     let is_second = |inst: Inst| {
@@ -165,25 +163,22 @@ fn first_is(f: &Function, inst: Inst, when: When) -> bool {
     }
 }
 
-fn has_matrix(f: &Function) -> bool {
-    f.opcodes().any(|text| Category::of(text) == Some(Category::Tensor))
+/// By opcode: whether the integer and floating-point pipes take it.
+fn arithmetic(f: &Function) -> Vec<bool> {
+    let pipes = [Category::Alu, Category::Fma, Category::ImadWide, Category::Half];
+    f.opcodes().map(|text| Category::of(text).is_some_and(|category| pipes.contains(&category))).collect()
 }
 
-/// So many instructions decide whether a function seldom yields.
-const ENOUGH: u32 = 4;
+/// So many instructions decide whether a block seldom yields.
+const ENOUGH: u32 = 2;
 
-/// Whether at most one in eight instructions of the integer and floating-point pipes that stall for 4 to 11 cycles ends the group.
-fn seldom_yields(f: &Function) -> bool {
-    let pipes = [Category::Alu, Category::Fma, Category::ImadWide, Category::Half];
-    let counts: Vec<bool> = f
-        .opcodes()
-        .map(|text| Category::of(text).is_some_and(|category| pipes.contains(&category)))
-        .collect();
+/// Whether at most one in eight arithmetic instructions of a block that stall for 4 to 11 cycles ends the group.
+fn seldom_yields(f: &Function, insts: &[Inst], arithmetic: &[bool]) -> bool {
     let (mut all, mut yields) = (0, 0);
-    for &inst in f.blocks().flat_map(|block| f.block_insts(block)) {
+    for &inst in insts {
         let Payload::Word(word) = f.inst(inst).payload else { continue };
         let raw = volta::read(word);
-        if counts[f.inst(inst).opcode.as_u32() as usize] && (4..=11).contains(&raw.get(Field::Stall)) {
+        if arithmetic[f.inst(inst).opcode.as_u32() as usize] && (4..=11).contains(&raw.get(Field::Stall)) {
             all += 1;
             yields += u32::from(raw.get(Field::Yield) == 0);
         }
