@@ -79,15 +79,15 @@ impl Reasons<'_> {
     fn roles(&self, f: &Function) -> Roles {
         let mut names: FxHashMap<String, u32> = FxHashMap::default();
         let mut numbers = vec![0; f.inst_count()];
-        let is_matrix = |text: &str| Category::of(text) == Some(Category::Tensor);
-        let matrix: Vec<bool> = f.opcodes().map(is_matrix).collect();
+        let shaped = [Some(Category::Tensor), Some(Category::WarpgroupMma)];
+        let matrix: Vec<bool> = f.opcodes().map(|text| shaped.contains(&Category::of(text))).collect();
         let mut plain: Vec<Option<u32>> = vec![None; matrix.len()];
         for &inst in f.blocks().flat_map(|block| f.block_insts(block)) {
             let opcode = f.inst(inst).opcode.as_u32() as usize;
             let number = plain[opcode].unwrap_or_else(|| {
                 // The shape of matrix instructions counts.
                 let text = f.opcode_text(f.inst(inst).opcode);
-                let name = if matrix[opcode] { class_name(f, inst) } else { text.to_owned() };
+                let name = if matrix[opcode] { shaped_name(f, inst) } else { text.to_owned() };
                 let next = names.len() as u32;
                 *names.entry(name).or_insert(next)
             });
@@ -161,6 +161,17 @@ fn first_is(f: &Function, inst: Inst, when: When) -> bool {
         When::Quad => data(f, inst) == 4,
         _ => true,
     }
+}
+
+/// The name of a matrix instruction: with the registers of its result and sources, for those of warpgroups with those of its result.
+fn shaped_name(f: &Function, inst: Inst) -> String {
+    let text = f.opcode_text(f.inst(inst).opcode);
+    if Category::of(text) == Some(Category::Tensor) {
+        return class_name(f, inst);
+    }
+    let mut registers = 0;
+    f.for_each_write(inst, |write| registers += u32::from(write.lane.class() == RegClass::Gpr));
+    format!("{text}:{registers}")
 }
 
 /// By opcode: whether the integer and floating-point pipes take it.
