@@ -1,4 +1,4 @@
-//! The hazard checker's tables and tests: mining distances from compiled code, and mutants of it.
+//! The hazard checker's tables and tests: mining distances from compiled code, the stalls of it that no rule asks for, and mutants.
 
 use crate::corpus;
 use crate::project::{Project, run};
@@ -14,6 +14,9 @@ const SHORT_CATCH_RATE: &str = "98";
 /// The short campaign takes every so many kernels of the corpus.
 const SHORT_STEP: usize = 9;
 
+/// The machines whose stalls there are reasons for.
+const RESIDUE_TABLE: &str = "sm_90";
+
 /// Compares the mined tables with what the corpus and other files show, or writes them.
 pub fn mine(project: &Project, write: bool, files: &[PathBuf]) -> Result<()> {
     let corpus = corpus::build(project)?;
@@ -21,6 +24,19 @@ pub fn mine(project: &Project, write: bool, files: &[PathBuf]) -> Result<()> {
     command.arg("--tables").arg(project.root.join("crates/machine/data/mined"));
     command.args(write.then_some("--write")).arg(corpus).args(files);
     run(&mut command)
+}
+
+/// The stall cycles of the corpus and other files that no rule asks for. Fails where reasons explain too little of them.
+pub fn residue(project: &Project, kinds: u32, example: &[String], files: &[PathBuf]) -> Result<()> {
+    let corpus = corpus::build(project)?;
+    let mut command = project.cargo(["run", "--release", "--quiet", "-p", "sassafras-mine", "--"]);
+    command.arg("--tables").arg(project.root.join("crates/machine/data/mined"));
+    // All of a library counts, and there are reasons for these machines alone.
+    command.args(["--only", RESIDUE_TABLE, "--limit", "1000000000", "--residue", &kinds.to_string()]);
+    for kind in example {
+        command.args(["--example", kind]);
+    }
+    run(command.arg(corpus).args(files))
 }
 
 /// The mutation campaign.

@@ -6,7 +6,7 @@
 //! * [`corpus`]: compiling the corpus of real code;
 //! * [`browser`]: the report of an analysis in a real browser;
 //! * [`fuzz`]: building and running fuzz targets on a stable toolchain;
-//! * [`hazards`]: mining distances, and mutants against the hazard checker;
+//! * [`hazards`]: mining distances, stalls that no rule asks for, and mutants against the hazard checker;
 //! * [`silicon`]: rescheduled code on a GPU, and the table of what is proven there;
 //! * [`ptx_table`]: what ptxas makes of scheduled PTX; [`tile_table`]: what is made of tile programs;
 //! * [`tasks`]: what each task does.
@@ -57,6 +57,21 @@ enum Task {
         /// Write the tables instead of comparing
         #[arg(long)]
         write: bool,
+        /// Cubins, fatbinaries, libraries and folders of them, beside the corpus
+        files: Vec<std::path::PathBuf>,
+    },
+    /// Say which stall cycles of compiled code no rule asks for, and what explains them
+    ///
+    /// Goes over the sm_90 code of the corpus and FILES with the checker's own rules. The table
+    /// crates/machine/data/mined/residue.csv has the reasons for the rest. Fails if less than 95 % of it is explained, or a kind of
+    /// pair is unexplained more than 100 times.
+    Residue {
+        /// How many unexplained kinds are listed
+        #[arg(long, default_value_t = 40)]
+        kinds: u32,
+        /// Show code around unexplained stalls of this kind, named as in the list; may be given several times
+        #[arg(long, value_name = "KIND")]
+        example: Vec<String>,
         /// Cubins, fatbinaries, libraries and folders of them, beside the corpus
         files: Vec<std::path::PathBuf>,
     },
@@ -135,6 +150,7 @@ fn run(task: Task) -> Result<()> {
         Task::Test => tasks::test(&project),
         Task::Corpus => corpus::build(&project).map(drop),
         Task::Mine { write, files } => hazards::mine(&project, write, &files),
+        Task::Residue { kinds, example, files } => hazards::residue(&project, kinds, &example, &files),
         Task::Mutants { count, seed } => hazards::mutants(&project, count, seed),
         Task::Silicon(options) => silicon::silicon(&project, &options),
         Task::PtxTable => ptx_table::write(&project),

@@ -8,6 +8,7 @@
 pub mod coverage;
 pub mod forms;
 pub mod gaps;
+pub mod residue;
 pub mod spacing;
 mod stats;
 pub mod tables;
@@ -63,6 +64,8 @@ pub struct Mined {
     pub instructions: u64,
     /// How soon instructions follow each other, if that was asked for.
     pub gaps: gaps::Gaps,
+    /// Stall cycles that no rule asks for, if that was asked for.
+    pub residue: residue::report::Residue,
     /// The least distances, whatever registers connect two instructions.
     pub spacing: spacing::Spacing,
 }
@@ -140,6 +143,7 @@ impl Mined {
             self.opcodes.entry(id(opcode)).or_default().join(counts);
         }
         self.gaps.join(&other.gaps);
+        self.residue.join(&other.residue);
         self.spacing.join(&other.spacing, id);
         self.functions += other.functions;
         self.instructions += other.instructions;

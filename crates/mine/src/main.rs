@@ -14,8 +14,11 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use sassafras_cubin::{Container, Cubin, Image};
 use sassafras_machine::Arch;
+use sassafras_machine::mined::residue::{self, Reason};
 use sassafras_machine::mined::{mined_with, table_name};
 use sassafras_mine::forms::files;
+use sassafras_mine::residue::Reasons;
+use sassafras_mine::residue::report::Residue;
 use sassafras_mine::{Mined, spacing, tables};
 use sassafras_verify::hazards::Rules;
 
@@ -49,6 +52,14 @@ struct Args {
     seen: Option<PathBuf>,
     #[command(flatten)]
     coverage: coverage_command::CoverageArgs,
+    /// Say which stall cycles no rule asks for, and what the reasons of DIR/residue.csv explain of them; so many unexplained kinds
+    /// are listed. Fails where too little is explained.
+    #[arg(long, value_name = "KINDS", num_args = 0..=1, default_missing_value = "40")]
+    residue: Option<usize>,
+    /// With --residue: show code around unexplained stalls of this kind, `FIRST > SECOND STALL` as the report names it; may be given
+    /// several times.
+    #[arg(long, value_name = "KIND", requires = "residue")]
+    example: Vec<String>,
     /// Cubins, fatbinaries, libraries, folders of them. Files whose names begin alike up to a dot, whatever folder they
     /// are in, count as one:
     /// they were compiled from one source.
@@ -65,16 +76,20 @@ fn main() -> Result<()> {
         return coverage_command::forms(path, &args);
     }
     let sources: Vec<Vec<PathBuf>> = sources(&args.files)?.into_values().collect();
+    let reasons = if args.residue.is_some() { reasons(&args.tables)? } else { Vec::new() };
     let mined: Vec<BTreeMap<&'static str, Mined>> = sources
         .par_iter()
         .enumerate()
-        .map(|(i, paths)| mine(paths, i as u32, &args))
+        .map(|(i, paths)| mine(paths, i as u32, &args, &reasons))
         .collect::<Result<_>>()?;
     if let Some(path) = &args.counts {
         write_counts(path, &mined).with_context(|| format!("cannot write {}", path.display()))?;
     }
     if let Some(path) = &args.gaps {
         return write_gaps(path, &mined).with_context(|| format!("cannot write {}", path.display()));
+    }
+    if let Some(kinds) = args.residue {
+        return report_residue(&mined, &reasons, kinds);
     }
     let mut all: BTreeMap<&str, Mined> = BTreeMap::new();
     for (table, mined) in mined.iter().flatten() {
@@ -119,6 +134,30 @@ fn main() -> Result<()> {
     Ok(())
 }
 
+/// The reasons of the folder with the tables.
+fn reasons(folder: &Path) -> Result<Vec<Reason>> {
+    let path = folder.join("residue.csv");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    residue::parse(&text).with_context(|| path.display().to_string())
+}
+
+/// Below this share of the residue explained the report fails, in percent.
+const EXPLAINED: f64 = 95.0;
+
+fn report_residue(mined: &[BTreeMap<&'static str, Mined>], reasons: &[Reason], kinds: usize) -> Result<()> {
+    let mut all: BTreeMap<&str, Residue> = BTreeMap::new();
+    for (table, mined) in mined.iter().flatten() {
+        all.entry(table).or_default().join(&mined.residue);
+    }
+    for (table, residue) in &all {
+        anstream::println!("{table}\n{}", residue.text(reasons, kinds));
+    }
+    anyhow::ensure!(!all.is_empty(), "no code of these architectures");
+    let fails = all.values().any(|residue| residue.explained() < EXPLAINED || residue.often() > 0);
+    anyhow::ensure!(!fails, "less than {EXPLAINED} % is explained, or a kind is often unexplained");
+    Ok(())
+}
+
 fn write_counts(path: &Path, mined: &[BTreeMap<&'static str, Mined>]) -> Result<()> {
     let mut out = BufWriter::new(std::fs::File::create(path)?);
     writeln!(out, "file,table,{}", tables::COUNT_COLUMNS)?;
@@ -159,7 +198,12 @@ fn sources(paths: &[PathBuf]) -> Result<BTreeMap<String, Vec<PathBuf>>> {
     Ok(sources)
 }
 
-fn mine(paths: &[PathBuf], number: u32, args: &Args) -> Result<BTreeMap<&'static str, Mined>> {
+fn mine(
+    paths: &[PathBuf],
+    number: u32,
+    args: &Args,
+    reasons: &[Reason],
+) -> Result<BTreeMap<&'static str, Mined>> {
     let mut all: BTreeMap<&'static str, Mined> = BTreeMap::new();
     let mut taken: BTreeMap<&str, u64> = BTreeMap::new();
     let mut seen: FxHashSet<(&str, u64)> = FxHashSet::default();
@@ -192,7 +236,7 @@ fn mine(paths: &[PathBuf], number: u32, args: &Args) -> Result<BTreeMap<&'static
                 }
             }
             let parts: Vec<BTreeMap<&'static str, Mined>> =
-                code.par_chunks(64).map(|codes| mine_some(codes, number, args)).collect();
+                code.par_chunks(64).map(|codes| mine_some(codes, number, args, reasons)).collect();
             for (table, part) in parts.iter().flatten() {
                 all.entry(table).or_default().join(part);
             }
@@ -211,6 +255,7 @@ fn mine_some(
     codes: &[(Arch, &'static str, String, Vec<u8>)],
     number: u32,
     args: &Args,
+    reasons: &[Reason],
 ) -> BTreeMap<&'static str, Mined> {
     let mut all: BTreeMap<&'static str, Mined> = BTreeMap::new();
     let mut rules: FxHashMap<Arch, Rules> = FxHashMap::default();
@@ -222,6 +267,11 @@ fn mine_some(
             continue;
         }
         let mined = all.entry(table).or_default();
+        if args.residue.is_some() {
+            let reasons = Reasons { rows: reasons, table };
+            mined.residue.function(&lifted.function, Rules::of(*arch), reasons, &args.example);
+            continue;
+        }
         match args.gaps {
             Some(_) => mined.gaps.function(&lifted.function),
             None => {

@@ -12,6 +12,7 @@
 //! Source: output of the vendor's assembler in open-source libraries and in this project's own kernels.
 
 mod facts;
+pub mod residue;
 pub mod seen;
 pub mod silicon;
 

@@ -11,8 +11,8 @@
 //! were written apart: a distribution that thins out towards its end does not pile up there in one as in the other, so that
 //! a least that many reach, and nobody passes, is a rule of the compiler's.
 //!
-//! Source: `data/mined/*.seen.csv`, written by `sassafras-mine --seen` from compiled code, so far for sm_90 alone; `data/mined/forms.csv` says which
-//! forms stand for themselves.
+//! Source: `data/mined/*.seen.csv`, written by `sassafras-mine --seen` from compiled code; `data/mined/forms.csv` says
+//! which forms stand for themselves.
 
 use std::sync::LazyLock;
 
@@ -412,7 +412,10 @@ static TABLES: LazyLock<HashMap<&'static str, Unread>> = LazyLock::new(|| {
         };
         (name, Unread::new(Box::new(read)))
     };
-    tables!["sm_75", "sm_80", "sm_86", "sm_90"].into_iter().map(unread).collect()
+    tables!["sm_70", "sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_103", "sm_120"]
+        .into_iter()
+        .map(unread)
+        .collect()
 });
 
 #[cfg(test)]

@@ -39,6 +39,7 @@
 //! For all of these the smallest distance that compiled code leaves is demanded, even where a device needs more: a scheduler
 //! keeps to the larger number, a checker must accept what compilers write.
 
+mod asked;
 mod fields;
 pub mod rules;
 mod spacing;
@@ -46,6 +47,7 @@ mod state;
 mod unseen;
 pub mod walk;
 
+pub use asked::{Asked, Right, asked};
 pub use rules::{Need, Rules};
 pub use unseen::{Came, rewritten};
 pub use walk::{HazardKind, Observer, Pair, walk};

@@ -85,6 +85,12 @@ impl Rules {
         ALL.get(&arch).map_or(&NONE, |rules| rules.get_or_init(read))
     }
 
+    /// The same rules, without the least distances that compiled code was seen to leave.
+    #[must_use]
+    pub fn without_seen(&self) -> Rules {
+        Rules { seen: None, ..self.clone() }
+    }
+
     /// The rules of an architecture without its distances, for mining them anew.
     pub fn for_mining(arch: Arch) -> Rules {
         Rules {
@@ -114,23 +120,26 @@ impl Rules {
         if pair.guarded {
             return Need::Scoreboard;
         }
-        let query = PairQuery {
-            hazard,
-            file: pair.file(),
-            producer: pair.producer_class,
-            // Sources are read whole.
-            high: pair.part % 2 == 1 && hazard != Hazard::War,
-            consumer: pair.consumer_class,
-            used_as: pair.used_as,
-            slot: pair.slot,
-        };
-        match self.table.distance(&query) {
+        match self.table.distance(&query(pair, hazard)) {
             Some(distance) => Need::Cycles(distance.observed_min),
             None if pair.decoupled => Need::Scoreboard,
             // Sources that no row names are read at issue.
             None if hazard == Hazard::War => Need::Cycles(1),
             None => Need::Unknown,
         }
+    }
+
+    /// The cycles that a scheduler leaves where a pair meets on a lane ([`Distance::safe`](sassafras_machine::mined::Distance)): at least
+    /// as many as are needed. None where no mined distance is asked for.
+    pub fn usual(&self, pair: &Pair<'_>) -> Option<u16> {
+        let hazard = match pair.kind {
+            HazardKind::Raw => Hazard::Raw,
+            HazardKind::War => Hazard::War,
+            HazardKind::Waw => Hazard::Waw,
+            _ => return None,
+        };
+        let is_mined = !pair.guarded && pair.required_stall == 0;
+        is_mined.then(|| self.table.distance(&query(pair, hazard))).flatten().map(|distance| distance.safe)
     }
 
     /// What is known of every opcode of a function.
@@ -218,6 +227,20 @@ impl Rules {
             };
         }
         classes
+    }
+}
+
+/// The question that a pair asks of the table.
+fn query(pair: &Pair<'_>, hazard: Hazard) -> PairQuery {
+    PairQuery {
+        hazard,
+        file: pair.file(),
+        producer: pair.producer_class,
+        // Sources are read whole.
+        high: pair.part % 2 == 1 && hazard != Hazard::War,
+        consumer: pair.consumer_class,
+        used_as: pair.used_as,
+        slot: pair.slot,
     }
 }
 

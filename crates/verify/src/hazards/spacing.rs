@@ -10,16 +10,18 @@ use sassafras_machine::Category;
 impl Walker<'_> {
     /// Whether the pipes take the instruction, and before the warp's turn goes elsewhere everything has settled. The hardware
     /// does not hold a warp back for these.
-    pub(super) fn held_up(&mut self, inst: Inst, observer: &mut impl Observer) {
+    pub(super) fn held_up<O: Observer>(&mut self, inst: Inst, observer: &mut O) {
         let info = self.info(inst);
         let Pipes { enters, holds, busy, mut settle } = self.timing(inst).pipes;
         let clock = self.live.clock;
         let Holds { pipes, turn } = &self.live.holds;
         let pipe = bits(enters).filter_map(|pipe| pipes[pipe]).max();
         for (kind, hold) in [(HazardKind::Pipe, pipe), (HazardKind::Settle, turn.filter(|_| info.switches))] {
-            let Some(Hold { until, issued, by }) = hold.filter(|hold| hold.until > clock) else { continue };
+            let shown = |hold: &Hold| hold.until > clock || O::WANTS_ALL;
+            let Some(Hold { until, issued, by }) = hold.filter(shown) else { continue };
             let elapsed = (clock - issued).clamp(0, MAX_ELAPSED) as u16;
-            observer.pair(&self.bare(kind, by, inst, elapsed, (until - issued) as u8));
+            let pair = self.bare(kind, by, inst, elapsed, (until - issued) as u8);
+            if until > clock { observer.pair(&pair) } else { observer.kept(&pair) }
         }
         let math = matches!(info.category, Some(Category::Alu | Category::Half | Category::Fp64));
         let is_predicate = |op: &Operand| matches!(op, Operand::Reg(span) if span.class() == RegClass::Pred);
@@ -37,18 +39,20 @@ impl Walker<'_> {
     }
 
     /// Whether what the instruction overwrites has been read by those before it that set no scoreboard to say so.
-    pub(super) fn overwrite(&self, inst: Inst, guard: Option<GuardTag>, observer: &mut impl Observer) {
+    pub(super) fn overwrite<O: Observer>(&self, inst: Inst, guard: Option<GuardTag>, observer: &mut O) {
         let f = self.f;
         let varying = self.info(inst).facts.decoupled;
         f.for_each_write(inst, |write| {
             let Some(Reader { hold, tag }) = self.live.reader(write.lane, varying) else { return };
-            if exclude(self.live.current(tag), guard) {
+            let too_soon = hold.until > self.live.clock;
+            if !(too_soon || O::WANTS_ALL) || exclude(self.live.current(tag), guard) {
                 return;
             }
             let required = self.rules.source_read(f, hold.by, inst, varying);
             let elapsed = (self.live.clock - hold.issued).clamp(0, MAX_ELAPSED) as u16;
             let pair = self.bare(HazardKind::War, hold.by, inst, elapsed, required);
-            observer.pair(&Pair { lane: Some(write.lane), ..pair });
+            let pair = Pair { lane: Some(write.lane), ..pair };
+            if too_soon { observer.pair(&pair) } else { observer.kept(&pair) }
         });
     }
 

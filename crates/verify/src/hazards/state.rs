@@ -242,6 +242,8 @@ pub(super) struct Live {
     last_wait: u32,
     /// Facts are tidied when there are more than this.
     limit: usize,
+    /// For so many cycles what is over is carried from block to block, for those who want to see what was kept.
+    pub linger: i32,
 }
 
 impl Live {
@@ -258,6 +260,7 @@ impl Live {
             tick: 1,
             last_wait: 0,
             limit: TIDY,
+            linger: 0,
         }
     }
 
@@ -313,14 +316,15 @@ impl Live {
                 ..b
             })
         });
-        let turn = self.holds.turn.filter(|hold| hold.until > self.clock);
+        let turn = self.holds.turn.filter(|hold| hold.until + self.linger > self.clock);
         let turn = turn.map(|hold| hold.since(self.clock));
         State { facts, boards, turn, reading: self.still_read() }
     }
 
     fn still_read(&self) -> Vec<(u16, Reading)> {
         let left = |reader: Option<Reader>| {
-            let Reader { hold, tag } = reader.filter(|reader| reader.hold.until > self.clock)?;
+            let lingers = |reader: &Reader| reader.hold.until + self.linger > self.clock;
+            let Reader { hold, tag } = reader.filter(lingers)?;
             let tag = self.current(tag).map(|tag| GuardTag { version: 0, ..tag });
             Some(Reader { hold: hold.since(self.clock), tag })
         };
@@ -341,10 +345,9 @@ impl Live {
         *slot = (*slot).max(Some(reader));
     }
 
-    /// Who may still read a lane that is overwritten now.
+    /// Who may read a lane last, and may have done so already.
     pub fn reader(&self, lane: Lane, varying: bool) -> Option<Reader> {
-        let reader = self.reading[usize::from(dense(lane)?)][usize::from(varying)]?;
-        (reader.hold.until > self.clock).then_some(reader)
+        self.reading[usize::from(dense(lane)?)][usize::from(varying)]
     }
 
     /// All sources have been read.

@@ -168,8 +168,46 @@ fn near(f: &Function, mut visit: impl FnMut(Near)) {
     }
 }
 
-/// The least distance that was seen where the second of a pair reads what the first wrote, if there is less now.
+/// Calls `visit` with pairs inside blocks of which a least distance was seen, firm or not: the two, that distance and the one they
+/// have. An instruction meets itself where the least stall of its form is asked for.
+pub(super) fn pairs(
+    f: &Function,
+    rules: &Rules,
+    forms: &[Form],
+    mut visit: impl FnMut(Inst, Inst, u16, u16),
+) {
+    let Some(seen) = rules.seen else { return };
+    let form = |inst: Inst| forms[f.inst(inst).opcode.as_u32() as usize];
+    near(f, |near| match near {
+        Near::Pair { first, second, ago, next } => {
+            let (one, other) = (form(first), form(second));
+            if one.sensitive || other.sensitive {
+                let next = seen.least(Kind::Next, one, other).filter(|_| next);
+                let least = seen.least(Kind::Near, one, other).max(next).unwrap_or(1);
+                visit(first, second, u16::from(least.min(LONGEST)), ago);
+            }
+        }
+        Near::Stall { inst, stall } => match form(inst).stall {
+            0 | 1 => {}
+            least => visit(inst, inst, u16::from(least), stall),
+        },
+    });
+}
+
+/// The firm distance that was seen where the second of a pair reads what the first wrote, if there is less now.
 pub(super) fn too_close(seen: &Seen, forms: &[Form], pair: &Pair<'_>) -> Option<u16> {
+    let (kind, first, second) = reads(forms, pair)?;
+    seen.firm(kind, first, second).map(u16::from).filter(|&least| pair.elapsed < least)
+}
+
+/// The least distance that was seen where the second of a pair reads what the first wrote, firm or not.
+pub(super) fn least(seen: &Seen, forms: &[Form], pair: &Pair<'_>) -> Option<u16> {
+    let (kind, first, second) = reads(forms, pair)?;
+    seen.least(kind, first, second).map(u16::from)
+}
+
+/// What a pair is called where the second surely reads what the first wrote, and nothing was waited for.
+fn reads(forms: &[Form], pair: &Pair<'_>) -> Option<(Kind, Form, Form)> {
     if pair.kind != HazardKind::Raw || pair.guarded || pair.required_stall > 0 || pair.waited {
         return None;
     }
@@ -179,10 +217,9 @@ pub(super) fn too_close(seen: &Seen, forms: &[Form], pair: &Pair<'_>) -> Option<
         return None;
     }
     let form = |inst: Inst| forms[f.inst(inst).opcode.as_u32() as usize];
-    let place = place(form(pair.producer).serial, pair.predicate(), form(pair.consumer).late, pair.slot);
-    let kind = Kind::reads(pair.file(), pair.part % 2 == 1, pair.used_as, place);
-    let least = u16::from(seen.firm(kind, form(pair.producer), form(pair.consumer))?);
-    (pair.elapsed < least).then_some(least)
+    let (first, second) = (form(pair.producer), form(pair.consumer));
+    let place = place(first.serial, pair.predicate(), second.late, pair.slot);
+    Some((Kind::reads(pair.file(), pair.part % 2 == 1, pair.used_as, place), first, second))
 }
 
 /// The stall of an instruction that runs and is understood.

@@ -120,6 +120,13 @@ pub trait Observer {
     fn block(&mut self, block: Block);
     /// Two instructions meet, the second in that block.
     fn pair(&mut self, pair: &Pair<'_>);
+    /// Two instructions that a pipe, a turn, a source or the first one's opcode keeps apart are far enough from each other. Shown
+    /// to those who want them ([`Observer::WANTS_ALL`]).
+    fn kept(&mut self, _pair: &Pair<'_>) {}
+    /// Two instructions would meet, but their guards exclude each other. Shown to those who want them, too.
+    fn excluded(&mut self, _pair: &Pair<'_>) {}
+    /// Whether [`Observer::kept`] and [`Observer::excluded`] do anything: finding those takes time.
+    const WANTS_ALL: bool = false;
 }
 
 /// Shows every pair of instructions that meet on a lane and that no scoreboard keeps apart.
@@ -129,6 +136,9 @@ pub trait Observer {
 pub fn walk(f: &Function, rules: &Rules, observer: &mut impl Observer) {
     Flow::new(f).run(f, rules, observer);
 }
+
+/// Longer than a stall: so long after a distance was kept an observer that wants to know is told.
+const LINGER: i32 = 24;
 
 /// Which blocks wait to be walked, and in which state.
 struct Flow {
@@ -197,8 +207,9 @@ impl Flow {
         Flow { cfg, place, entry: vec![None; f.block_count()], queued, order, calls }
     }
 
-    fn run(&mut self, f: &Function, rules: &Rules, observer: &mut impl Observer) {
+    fn run<O: Observer>(&mut self, f: &Function, rules: &Rules, observer: &mut O) {
         let mut walker = Walker::new(f, rules);
+        walker.live.linger = if O::WANTS_ALL { LINGER } else { 0 };
         // Whatever nothing reaches is entered from outside the code, with nothing under way.
         for root in 0..self.order.len() {
             let slot = &mut self.entry[self.order[root].as_u32() as usize];
@@ -288,7 +299,7 @@ impl<'a> Walker<'a> {
     }
 
     fn leave(&mut self) -> State {
-        let clock = self.live.clock;
+        let clock = self.live.clock - self.live.linger;
         let (f, opcodes) = (self.f, &self.opcodes);
         self.live.end_where(|fact| is_over(f, opcodes, fact, clock));
         self.live.leave()
@@ -357,7 +368,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Whether the fields mean something, and the stall is long enough for the opcode itself.
-    fn legality(&self, inst: Inst, control: &Fields, observer: &mut impl Observer) {
+    fn legality<O: Observer>(&self, inst: Inst, control: &Fields, observer: &mut O) {
         // On texture instructions and DEPBAR the reuse flags mean something else, and sparse matrix instructions have one more.
         let info = self.info(inst);
         let differs = |violation: Violation| match info.category {
@@ -370,12 +381,13 @@ impl<'a> Walker<'a> {
         }
         let required = info.facts.min_stall;
         // Stall 0 drains the pipes, which takes longer than any stall.
-        if control.stall != 0 && control.stall < required {
-            observer.pair(&self.bare(HazardKind::Stall, inst, inst, u16::from(control.stall), required));
+        if control.stall != 0 && (control.stall < required || O::WANTS_ALL) {
+            let pair = self.bare(HazardKind::Stall, inst, inst, u16::from(control.stall), required);
+            if control.stall < required { observer.pair(&pair) } else { observer.kept(&pair) }
         }
     }
 
-    fn step(&mut self, inst: Inst, observer: &mut impl Observer) {
+    fn step<O: Observer>(&mut self, inst: Inst, observer: &mut O) {
         let f = self.f;
         let control = Fields::of(f, inst);
         self.legality(inst, &control, observer);
@@ -409,9 +421,13 @@ impl<'a> Walker<'a> {
                     }
                     continue;
                 }
-                if fact.write && !accumulates(fact) && !exclude(self.live.current(fact.tag), guard) {
-                    let used_as = used_as(f, inst, read.role);
-                    observer.pair(&self.pair(fact, inst, HazardKind::Raw, read, used_as));
+                if !fact.write || accumulates(fact) {
+                    continue;
+                }
+                let excluded = exclude(self.live.current(fact.tag), guard);
+                if !excluded || O::WANTS_ALL {
+                    let pair = self.pair(fact, inst, HazardKind::Raw, read, used_as(f, inst, read.role));
+                    if excluded { observer.excluded(&pair) } else { observer.pair(&pair) }
                 }
             }
         });
@@ -429,9 +445,11 @@ impl<'a> Walker<'a> {
                     }
                 };
                 let in_order = accumulates(fact) || fact.queue != 0 && in_turn;
-                if !in_order && !exclude(self.live.current(fact.tag), guard) {
+                let excluded = !in_order && exclude(self.live.current(fact.tag), guard);
+                if !in_order && (!excluded || O::WANTS_ALL) {
                     let kind = if fact.write { HazardKind::Waw } else { HazardKind::War };
-                    observer.pair(&self.pair(fact, inst, kind, write, Use::Overwrite));
+                    let pair = self.pair(fact, inst, kind, write, Use::Overwrite);
+                    if excluded { observer.excluded(&pair) } else { observer.pair(&pair) }
                 }
             }
         });
