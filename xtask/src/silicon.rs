@@ -192,7 +192,8 @@ fn plan(project: &Project, options: &Options, out: &Path, commit: &str) -> Vec<P
             .pair("--sassafras", &sassafras)
             .pair("--out", &result)
             .pair("--modes", modes(RARE_MODES))
-            .word(format!("--extra={}", options.extra));
+            // What never ran would otherwise stay in place, and never be proven.
+            .word(format!("--extra={}", format!("--move-unproven {}", options.extra).trim_end()));
         if daily {
             check = check.pair("--only", r"\.O3$").pair("--work", out.join("rare-daily"));
         }
@@ -346,6 +347,9 @@ mod tests {
         let made = parts(&["--rare", "--nvcc", "/cuda/nvcc", "--extra", "--effort standard"]);
         let words = text(&made[0]);
         assert!(words.contains("rare.py build --out /target/rare --nvcc /cuda/nvcc"), "{words}");
-        assert!(words.contains("--extra=--effort standard") && words.contains("--commit abc"), "{words}");
+        assert!(
+            words.contains("--extra=--move-unproven --effort standard") && words.contains("--commit abc"),
+            "{words}"
+        );
     }
 }

@@ -60,8 +60,8 @@ struct Args {
     /// several times.
     #[arg(long, value_name = "KIND", requires = "residue")]
     example: Vec<String>,
-    /// Cubins, fatbinaries, libraries, folders of them. Files whose names begin alike up to a dot, whatever folder they
-    /// are in, count as one:
+    /// Cubins, fatbinaries, libraries, folders of them. Files whose names are alike up to a dot and the digits before it,
+    /// whatever folder they are in, count as one:
     /// they were compiled from one source.
     #[arg(required_unless_present = "coverage")]
     files: Vec<PathBuf>,
@@ -192,7 +192,8 @@ fn sources(paths: &[PathBuf]) -> Result<BTreeMap<String, Vec<PathBuf>>> {
     let mut sources: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     for path in paths.iter().map(|path| files(path)).collect::<Result<Vec<_>>>()?.into_iter().flatten() {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.split('.').find(|part| !part.is_empty()).unwrap_or_default().to_owned();
+        let name = name.split('.').find(|part| !part.is_empty()).unwrap_or_default();
+        let name = name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
         sources.entry(name).or_default().push(path);
     }
     Ok(sources)

@@ -162,6 +162,9 @@ fn stall(f: &Function, inst: Inst) -> Option<u16> {
 /// Rows by kind and names.
 type Rows<'a> = BTreeMap<(Kind, &'a str, &'a str), Least>;
 
+/// Rows of one kind, first name, distance and firmness: the fewest that any of them counts, and the second names.
+type Groups<'a> = BTreeMap<(Kind, &'a str, u16, bool), (Least, Vec<&'a str>)>;
+
 /// The table of this name as text.
 pub fn write(mined: &Mined, table: &str) -> String {
     let mut rows = Rows::new();
@@ -202,7 +205,7 @@ pub fn write(mined: &Mined, table: &str) -> String {
         rows.get(&(kind, first, second)).filter(|row| row.seen >= ENOUGH)
     };
     // Rows that say the same of one form stand together, firm ones apart from the others.
-    let mut grouped: BTreeMap<(Kind, &str, u16, bool), (Least, Vec<&str>)> = BTreeMap::new();
+    let mut grouped: Groups<'_> = BTreeMap::new();
     for (&(kind, first, second), &least) in rows.iter().filter(|(_, row)| row.seen >= ENOUGH) {
         let cycles = least.cycles;
         let firm = |row: &Least| is_firm(kind, row.edge, row.programs);

@@ -389,19 +389,19 @@ impl<'c, 'f> Distances<'c, 'f> {
     }
 
     /// Cycles from the issue of `producer`, which writes `high`, to that of `consumer`, which touches the lane: what the classes
-    /// of the two need, and no less than was ever seen of their forms.
+    /// of the two need, and what was seen of their forms.
     pub fn between(&mut self, producer: Inst, high: bool, consumer: Inst, touch: &Touch) -> Between {
         if touch.addend
             && let Some(&cycles) = self.code.addend_spacings.get(&producer)
         {
-            return Between { cycles: u16::from(cycles), rare: false };
+            return Between { cycles: u16::from(cycles), seen: Sighting::Unasked };
         }
         let code = self.code;
         let (op, user) = (code.op(producer), code.op(consumer));
         let overwrites = touch.used_as == Use::Overwrite;
         // What was seen counts but where matrix instructions take turns, and where plain arithmetic overwrites results of its like.
-        let plain = !op.form.sensitive && !user.form.sensitive;
-        let seen = code.seen.filter(|_| !touch.addend && !(overwrites && plain));
+        let sensitive = op.form.sensitive || user.form.sensitive;
+        let seen = code.seen.filter(|_| !touch.addend && (sensitive || !overwrites));
         let at = match overwrites {
             true => 0,
             false => {
@@ -427,11 +427,12 @@ impl<'c, 'f> Distances<'c, 'f> {
                 true => Kind::Overwrites(touch.file, high),
                 false => Kind::reads(touch.file, high, touch.used_as, at),
             };
-            let Some(seen) = seen else { return Between { cycles, rare: false } };
-            match seen.least(kind, op.form, user.form) {
-                Some(least) => Between { cycles: cycles.max(u16::from(least)), rare: false },
-                None => Between { cycles, rare: true },
-            }
+            let seen = match seen.map(|seen| seen.least(kind, op.form, user.form)) {
+                None => Sighting::Unasked,
+                Some(None) => Sighting::Rare,
+                Some(Some(least)) => Sighting::Least(u16::from(least)),
+            };
+            Between { cycles, seen }
         })
     }
 }
@@ -439,10 +440,31 @@ impl<'c, 'f> Distances<'c, 'f> {
 /// How far a result and who touches it stand apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Between {
-    /// Cycles from one issue to the other.
+    /// Cycles from one issue to the other that the classes of the two need.
     pub cycles: u16,
-    /// Such a pair was seen too seldom to know how close it may come.
-    pub rare: bool,
+    /// What was seen of such pairs.
+    pub seen: Sighting,
+}
+
+/// What was seen of a result and who touches it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sighting {
+    /// Nothing is asked.
+    Unasked,
+    /// It was seen too seldom to know how close it may come.
+    Rare,
+    /// The least distance.
+    Least(u16),
+}
+
+impl Between {
+    /// Cycles to reckon with where nothing is known of the order that came.
+    pub fn expected(self) -> u16 {
+        match self.seen {
+            Sighting::Least(least) => self.cycles.max(least.min(UNKNOWN)),
+            Sighting::Rare | Sighting::Unasked => self.cycles,
+        }
+    }
 }
 
 /// Cycles that the classes of two instructions need.

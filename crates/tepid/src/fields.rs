@@ -11,10 +11,10 @@
 //! (scoreboard tracking, wait optimiser, stall propagation and stall-count optimiser); distances are mined.
 
 use crate::boards::Boards;
-use crate::code::{Between, Code, Distances, LANES, Special, Touch, index};
+use crate::code::{Between, Code, Distances, LANES, Sighting, Special, Touch, index};
 use crate::obstacle::{Obstacle, Rule, Unsolvable};
 use crate::original::{Depbar, Fields, Original};
-use crate::spacing::Spacing;
+use crate::spacing::{LONGEST_READ, Spacing};
 use crate::state::{Exit, Pending, Reading, Recent, State, Tag, boards, exclude, predicate_place};
 use fixedbitset::FixedBitSet;
 use sassafras_ir::cfg::Cfg;
@@ -519,13 +519,18 @@ impl Pass<'_, '_> {
 
     /// Cycles until a result of fixed latency may be touched. Who reads one that is seldom read so keeps its distance.
     fn reached(&mut self, pending: &Pending, inst: Inst, touch: &Touch) -> u16 {
-        let Between { cycles: needed, rare } =
-            self.distances.between(pending.producer, pending.high, inst, touch);
+        let Between { cycles, seen } = self.distances.between(pending.producer, pending.high, inst, touch);
         let still = self.original.is_still(pending.producer) || self.original.is_still(inst);
-        if !(rare || still) || self.block_of[index(pending.producer)] != self.block_of[index(inst)] {
-            return needed;
+        let together = self.block_of[index(pending.producer)] == self.block_of[index(inst)];
+        // Compilers may know better than what was seen of them.
+        let kept = || self.spacing.kept_read(pending.producer, inst) as u16;
+        match seen {
+            _ if still && together => cycles.max(kept()),
+            Sighting::Rare if together => cycles.max(kept()),
+            Sighting::Least(least) if together => cycles.max(least.min(kept())),
+            Sighting::Least(least) => cycles.max(least.min(LONGEST_READ as u16)),
+            Sighting::Rare | Sighting::Unasked => cycles,
         }
-        needed.max(self.spacing.kept_read(pending.producer, inst).max(1) as u16)
     }
 
     /// Whether only the result of a slow instruction would show that it has read its sources.

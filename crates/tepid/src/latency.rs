@@ -87,7 +87,7 @@ impl LatencyModel for Mined<'_, '_> {
             return self.code.op(producer).expected.write;
         }
         *raw.entry((def, user))
-            .or_insert_with(|| distances.between(producer, written.high, consumer, &read).cycles)
+            .or_insert_with(|| distances.between(producer, written.high, consumer, &read).expected())
     }
 
     fn war(&self, user: u16, _: u16) -> u16 {
@@ -108,7 +108,7 @@ impl LatencyModel for Mined<'_, '_> {
             return self.code.op(producer).expected.write;
         }
         *raw.entry((first, second))
-            .or_insert_with(|| distances.between(producer, written.high, consumer, &overwritten).cycles)
+            .or_insert_with(|| distances.between(producer, written.high, consumer, &overwritten).expected())
     }
 
     fn order(&self, _: OrderKind) -> u16 {

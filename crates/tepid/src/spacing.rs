@@ -26,7 +26,7 @@ pub struct Spacing<'c, 'f> {
 /// What neighbours can be kept apart by.
 const LONGEST: i32 = 15;
 /// What readers of results are kept apart by: the longest fixed latency.
-const LONGEST_READ: i32 = 32;
+pub const LONGEST_READ: i32 = 32;
 const UNASKED: u8 = 255;
 const RARE: u8 = 254;
 

@@ -148,7 +148,7 @@ proptest! {
                 if code.is_guarded(producer, &written) {
                     prop_assert!(covered(from, to), "{from} -> {to}: {:?}", text(&made));
                 } else {
-                    let least = distances.between(producer, written.high, consumer, &touch);
+                    let least = distances.between(producer, written.high, consumer, &touch).expected();
                     let given = made.cycles[to] - made.cycles[from];
                     prop_assert!(given >= u64::from(least), "{from} -> {to}: {given} of {least}");
                 }

@@ -49,9 +49,9 @@ mod tests {
 
     #[test]
     fn blocks_with_forms_that_never_ran_are_held() {
-        let text = "func @f arch(sm_90) {\nblock0:\n  R1 = IADD3 R2, R3\n  BRA ^block1 !branch\nblock1:\n  R1 = LDGMC R2\n  EXIT !exit\n}\n";
-        let functions = parse(text).expect("text IR");
-        let f = &functions[0];
+        let text = "func f sm_90 (R2) {\n^a:\n  R1 = IADD3 R2, R2\n^b:\n  R1 = LDGMC R2\n  EXIT !exit\n}\n";
+        let module = parse(text).expect("text IR");
+        let f = &module.functions[0];
         let unproven = Unproven::of(f, "sm_90".parse().expect("an architecture"));
         let held: Vec<bool> = f.blocks().map(|block| unproven.holds(block)).collect();
         assert_eq!((unproven.insts.len(), held), (1, vec![false, true]));

@@ -203,7 +203,7 @@ pub fn form_names<'a>(table: &str, opcode: &'a str) -> FormNames<'a> {
     let hidden = StateTable::documented().get(plain);
     let state = hidden.is_none_or(State::is_own) || category.is_none() || row(plain, FormKind::Apart);
     let proven = row(plain, FormKind::Ordinary);
-    let class = if state { plain } else { class_of(table, opcode) };
+    let class = if state { plain } else { class_of(table, plain) };
     FormNames {
         predicate: (!(proven && is_comparison(plain)) && class != plain).then_some(plain),
         own: (!proven && class != plain).then_some(plain),
