@@ -68,11 +68,16 @@ impl Spacing {
             recent.clear();
             let mut before: Option<(usize, u16)> = None;
             for &inst in f.block_insts(block) {
-                let Some(stall) = stall(f, inst) else {
+                let Some((stall, waits)) = stall(f, inst) else {
                     recent.clear();
                     before = None;
                     continue;
                 };
+                // Compilers rely on waits taking time: whatever stands before one says nothing.
+                if waits {
+                    recent.clear();
+                    before = None;
+                }
                 let opcode = f.inst(inst).opcode.as_u32() as usize;
                 recent.iter().for_each(|&(first, ago)| seen[0].add(first, opcode, ago));
                 before.into_iter().for_each(|(first, stall)| seen[1].add(first, opcode, stall));
@@ -151,12 +156,13 @@ impl Local {
     }
 }
 
-/// The stall of an instruction that runs.
-fn stall(f: &Function, inst: Inst) -> Option<u16> {
+/// The stall of an instruction that runs, and whether it waits for a scoreboard.
+fn stall(f: &Function, inst: Inst) -> Option<(u16, bool)> {
     let Payload::Word(word) = f.inst(inst).payload else { return None };
     // Guarded by the constant false, or not understood.
     let runs = word >> 12 & 15 != 15 && !f.inst(inst).effects.contains(Effects::OPAQUE);
-    runs.then(|| u16::from(volta::read(word).get(Field::Stall)))
+    let raw = volta::read(word);
+    runs.then(|| (u16::from(raw.get(Field::Stall)), raw.get(Field::Wait) != 0))
 }
 
 /// Rows by kind and names.

@@ -428,6 +428,7 @@ impl Pass<'_, '_> {
             return;
         }
         let block = self.block_of[index(inst)];
+        let waits = self.fields[index(inst)].wait != 0;
         let mut next = true;
         for &Recent { inst: first, at: issued, sensitive: other } in self.state.recent.iter().rev() {
             if clock - issued >= i32::from(REACH) {
@@ -435,7 +436,7 @@ impl Pass<'_, '_> {
             }
             let together = self.block_of[index(first)] == block;
             if sensitive || other {
-                let cycles = self.spacing.needed(first, inst, next && together, together);
+                let cycles = self.spacing.needed(first, inst, next && together, together, waits);
                 ready.not_before(issued + cycles, Rule::Seen { first, cycles: cycles as u16 });
             }
             next = false;

@@ -18,6 +18,8 @@ pub struct Spacing<'c, 'f> {
     original: &'c Original,
     /// When each instruction was issued in the order that came, by its stalls.
     issued: Vec<i32>,
+    /// How many waits stood before each, its own included.
+    waits: Vec<u32>,
     /// By kind and the numbers of two opcodes.
     known: Vec<u8>,
     opcodes: usize,
@@ -39,10 +41,15 @@ impl<'c, 'f> Spacing<'c, 'f> {
             clock += i32::from(fields.stall);
             now
         });
+        let mut waited = 0;
+        let waits = original.fields.iter().map(|fields| {
+            waited += u32::from(fields.wait != 0);
+            waited
+        });
         let opcodes = code.f.opcodes().count();
         let kinds = if code.seen.is_some() { 2 } else { 0 };
         let known = vec![UNASKED; kinds * opcodes * opcodes];
-        Spacing { code, original, issued: issued.collect(), known, opcodes }
+        Spacing { code, original, issued: issued.collect(), waits: waits.collect(), known, opcodes }
     }
 
     /// Whether anything is asked of an instruction and others that are not plain arithmetic.
@@ -58,34 +65,47 @@ impl<'c, 'f> Spacing<'c, 'f> {
                 && (!next || self.known(Kind::Next, first, second) == RARE)
     }
 
-    /// Cycles from one instruction to another. `next`: nothing stands between; `together`: they are in one block.
-    pub fn needed(&mut self, first: Inst, second: Inst, next: bool, together: bool) -> i32 {
-        if together && (self.original.is_still(first) || self.original.is_still(second)) {
-            return self.kept(first, second);
-        }
+    /// Cycles from one instruction to another. `next`: nothing stands between; `together`: they are in one block; `waits`: the
+    /// second waits for a scoreboard.
+    pub fn needed(&mut self, first: Inst, second: Inst, next: bool, together: bool, waits: bool) -> i32 {
+        let still = self.original.is_still(first) || self.original.is_still(second);
         let near = self.known(Kind::Near, first, second);
-        let least = match next {
-            true => Some(self.known(Kind::Next, first, second)).filter(|&least| least != RARE),
-            false => None,
+        let next = if next { self.known(Kind::Next, first, second) } else { RARE };
+        let least = match (near, next) {
+            _ if still && together => None,
+            (RARE, RARE) if together => None,
+            (RARE, RARE) => Some(1),
+            (RARE, least) | (least, RARE) => Some(i32::from(least)),
+            (near, next) => Some(i32::from(near.max(next))),
         };
-        match (near, least) {
-            (RARE, None) if together => self.kept(first, second),
-            (RARE, None) => 1,
-            (RARE, Some(least)) => i32::from(least),
-            (near, least) => i32::from(near.max(least.unwrap_or(1))),
+        let kept = match self.came(first, second) {
+            Some((before, waited)) if !waited || waits => before.min(LONGEST),
+            _ => LONGEST,
+        };
+        match least {
+            None => kept,
+            // It waited where it came from, and waits now.
+            Some(least) if waits && together && self.waited(first, second) => least.min(kept),
+            Some(least) => least,
         }
-    }
-
-    /// Cycles that a pair keeps of those that it came with.
-    fn kept(&self, first: Inst, second: Inst) -> i32 {
-        let before = self.issued[index(second)] - self.issued[index(first)];
-        if before > 0 { before.min(LONGEST) } else { LONGEST }
     }
 
     /// Cycles that the reader of a result keeps of those that it came with; no fixed latency is longer than [`LONGEST_READ`].
     pub fn kept_read(&self, first: Inst, second: Inst) -> i32 {
+        match self.came(first, second) {
+            Some((before, false)) => before.min(LONGEST_READ),
+            _ => LONGEST,
+        }
+    }
+
+    /// Cycles by which a pair came, if it came in that order, and whether a wait stood between, which takes longer.
+    fn came(&self, first: Inst, second: Inst) -> Option<(i32, bool)> {
         let before = self.issued[index(second)] - self.issued[index(first)];
-        if before > 0 { before.min(LONGEST_READ) } else { LONGEST }
+        (before > 0).then(|| (before, self.waited(first, second)))
+    }
+
+    fn waited(&self, first: Inst, second: Inst) -> bool {
+        self.waits[index(first)] != self.waits[index(second)]
     }
 
     fn known(&mut self, kind: Kind, first: Inst, second: Inst) -> u8 {
@@ -113,8 +133,10 @@ pub fn rare(code: &Code<'_>, original: &Original) -> FixedBitSet {
         let mut last_sensitive = None;
         for (i, &second) in insts.iter().enumerate() {
             let now = spacing.issued[index(second)];
+            let waits = spacing.waits[index(second)];
             let near = |first: &Inst, spacing: &Spacing<'_, '_>| {
-                now - spacing.issued[index(*first)] < i32::from(REACH)
+                let first = index(*first);
+                waits == spacing.waits[first] && now - spacing.issued[first] < i32::from(REACH)
             };
             let sensitive = spacing.is_sensitive(second);
             if sensitive || last_sensitive.is_some_and(|first| near(&first, &spacing)) {

@@ -62,27 +62,44 @@ pub(super) fn check(f: &Function, rules: &Rules, forms: &[Form]) -> Vec<Finding>
 pub struct Came {
     issued: Vec<u32>,
     stalls: Vec<u16>,
+    /// How many waits stand before each instruction in its block, its own included.
+    waits: Vec<u32>,
 }
 
 impl Came {
     /// From words that are as they came. Instructions are numbered in the order of the code that came, wherever they stand now.
     pub fn of(f: &Function) -> Came {
-        let mut came = Came { issued: vec![0; f.inst_count()], stalls: vec![0; f.inst_count()] };
+        let count = f.inst_count();
+        let mut came = Came { issued: vec![0; count], stalls: vec![0; count], waits: vec![0; count] };
         for block in f.blocks() {
             let mut insts = f.block_insts(block).to_vec();
             insts.sort_unstable();
-            let mut clock = 0;
+            let (mut clock, mut waits) = (0, 0);
             for inst in insts {
-                let stall = match f.inst(inst).payload {
-                    Payload::Word(word) => volta::read(word).get(Field::Stall),
-                    _ => 0,
+                let (stall, wait) = match f.inst(inst).payload {
+                    Payload::Word(word) => {
+                        let raw = volta::read(word);
+                        (raw.get(Field::Stall), raw.get(Field::Wait) != 0)
+                    }
+                    _ => (0, false),
                 };
+                waits += u32::from(wait);
                 came.issued[inst.as_u32() as usize] = clock;
                 came.stalls[inst.as_u32() as usize] = u16::from(stall);
+                came.waits[inst.as_u32() as usize] = waits;
                 clock += u32::from(stall);
             }
         }
         came
+    }
+
+    /// Cycles between two instructions by their stalls, up to [`REACH`]; as far as that where a wait stands between.
+    fn apart(&self, first: Inst, second: Inst) -> u16 {
+        let [a, b] = [first, second].map(|inst| inst.as_u32() as usize);
+        match self.waits[a] == self.waits[b] {
+            true => self.issued[a].abs_diff(self.issued[b]).min(u32::from(REACH)) as u16,
+            false => REACH,
+        }
     }
 }
 
@@ -99,8 +116,7 @@ pub fn rewritten(f: &Function, came: &Came, rules: &Rules) -> Vec<Finding> {
             if !(one.sensitive || other.sensitive) {
                 return;
             }
-            let issued = |inst: Inst| came.issued[inst.as_u32() as usize];
-            let apart = issued(second).abs_diff(issued(first)).min(u32::from(REACH)) as u16;
+            let apart = came.apart(first, second);
             let known = |one, other, next| {
                 let next = seen.least(Kind::Next, one, other).filter(|_| next);
                 let near = seen.least(Kind::Near, one, other);
@@ -146,10 +162,14 @@ fn near(f: &Function, mut visit: impl FnMut(Near)) {
     for block in f.blocks() {
         recent.clear();
         for &inst in f.block_insts(block) {
-            let Some(stall) = stall(f, inst) else {
+            let Some((stall, waits)) = stall(f, inst) else {
                 recent.clear();
                 continue;
             };
+            // A wait takes its time.
+            if waits {
+                recent.clear();
+            }
             for (place, first) in recent.iter().rev().enumerate() {
                 visit(Near::Pair { first: first.inst, second: inst, ago: first.ago, next: place == 0 });
             }
@@ -222,11 +242,12 @@ fn reads(forms: &[Form], pair: &Pair<'_>) -> Option<(Kind, Form, Form)> {
     Some((Kind::reads(pair.file(), pair.part % 2 == 1, pair.used_as, place), first, second))
 }
 
-/// The stall of an instruction that runs and is understood.
-fn stall(f: &Function, inst: Inst) -> Option<u16> {
+/// The stall of an instruction that runs and is understood, and whether it waits for a scoreboard.
+fn stall(f: &Function, inst: Inst) -> Option<(u16, bool)> {
     let Payload::Word(word) = f.inst(inst).payload else { return None };
     let runs = word >> 12 & 15 != 15 && !f.inst(inst).effects.contains(Effects::OPAQUE);
-    runs.then(|| u16::from(volta::read(word).get(Field::Stall)))
+    let raw = volta::read(word);
+    runs.then(|| (u16::from(raw.get(Field::Stall)), raw.get(Field::Wait) != 0))
 }
 
 /// A branch to itself stands behind the end and never stalls.
