@@ -78,9 +78,9 @@ class Evidence:
                     self.distances[key].contexts.add(context)
         self._conclude()
         spacings = spacing.Spacings()
-        for kernel in kernels:
+        for number, kernel in enumerate(kernels):
             for block in kernel.blocks:
-                spacings.learn(self.rules, kernel.name, block)
+                spacings.learn(self.rules, kernel.name, block, number)
         self.rules.spacings = spacings.conclude()
         return self.rules
 

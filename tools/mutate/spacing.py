@@ -148,13 +148,14 @@ class Spacings:
         self.lowest = {}
         self.hits = collections.defaultdict(lambda: [0, set(), set()])  # times, kernels and contexts of the lowest
 
-    def learn(self, rules, kernel, block):
+    def learn(self, rules, kernel, block, number):
+        """`kernel` is its name, `number` tells kernels of one name apart."""
         names = tuple(flow.name(i.opcode) for i in block)
         for i in range(len(block)):
             for key, _, j, distance in pairs(rules, block, i):
                 self.seen[key] += 1
                 if len(self.kernels[key]) < STATE_KERNELS:
-                    self.kernels[key].add(kernel)
+                    self.kernels[key].add(number if key[0] == STATE else kernel)
                 lowest = self.lowest.get(key, FAR + 1)
                 if distance < lowest:
                     self.lowest[key] = distance
@@ -163,7 +164,7 @@ class Spacings:
                     times = self.hits[key]
                     times[0] += 1
                     if len(times[1]) < KERNELS:
-                        times[1].add(kernel)
+                        times[1].add(number if key[0] == STATE else kernel)
                     if len(times[2]) < CONTEXTS:
                         times[2].add(names[max(0, i - 1) : j + 1])
 
