@@ -6,7 +6,7 @@
 //! stage or a choice of the compiler must explain it ([`sassafras_machine::mined::residue`]).
 //!
 //! [`stalls`] takes the distances from the checker ([`sassafras_verify::hazards::asked()`]), so that there is one source of rules, over the
-//! edges of blocks along the ways of [`paths`], and those of the table of reasons from [`claims`]. [`spare`] goes through each block
+//! edges of blocks along the ways of `paths`, and those of the table of reasons from `claims`. `spare` goes through each block
 //! in order and takes out of each stall what no distance forbids; what was taken out no longer separates those on both sides of it. Four
 //! times: with the checker's rules; with what a scheduler leaves; with reasons; and with rows of least distances.
 //!

@@ -9,9 +9,11 @@
 use super::rules::Rules;
 use super::walk::HazardKind;
 use super::{Finding, Pair};
+use rustc_hash::FxHashMap;
 use sassafras_control::{Field, volta};
 use sassafras_ir::{Effects, Function, Inst, Payload};
 use sassafras_machine::mined::seen::{Form, Kind, REACH, Seen, place};
+use std::cell::RefCell;
 
 /// The longest stall.
 const LONGEST: u8 = 15;
@@ -20,12 +22,31 @@ const LONGEST: u8 = 15;
 #[derive(Clone, Copy)]
 struct Earlier {
     inst: Inst,
-    ago: u16,
+    at: u32,
 }
+
+thread_local! {
+    /// Forms that were looked up before, by table: functions share their opcodes.
+    static KNOWN: RefCell<FxHashMap<usize, FxHashMap<Box<str>, Form>>> = RefCell::default();
+}
+
+/// More opcodes than any architecture has: names that a user made up are not kept for ever.
+const MOST_KNOWN: usize = 1 << 14;
 
 /// The forms of a function's opcodes.
 pub(super) fn forms(f: &Function, rules: &Rules) -> Vec<Form> {
-    rules.seen.map_or_else(Vec::new, |seen| f.opcodes().map(|text| seen.form(text)).collect())
+    let Some(seen) = rules.seen else { return Vec::new() };
+    KNOWN.with_borrow_mut(|known| {
+        let known = known.entry(std::ptr::from_ref(seen).addr()).or_default();
+        if known.len() > MOST_KNOWN {
+            known.clear();
+        }
+        let form = |text: &str| match known.get(text) {
+            Some(form) => *form,
+            None => *known.entry(text.into()).or_insert(seen.form(text)),
+        };
+        f.opcodes().map(form).collect()
+    })
 }
 
 /// Pairs inside blocks that stand closer than was ever seen.
@@ -33,27 +54,31 @@ pub(super) fn check(f: &Function, rules: &Rules, forms: &[Form]) -> Vec<Finding>
     let Some(seen) = rules.seen else { return Vec::new() };
     let form = |inst: Inst| forms[f.inst(inst).opcode.as_u32() as usize];
     let mut findings = Vec::new();
-    near(f, |near| match near {
-        Near::Pair { first, second, ago, next } => {
-            let (one, other) = (form(first), form(second));
-            if !one.state.keeps_apart(other.state) {
-                return;
+    near(
+        f,
+        |inst| !form(inst).state.is_empty(),
+        |near| match near {
+            Near::Pair { first, second, ago, next } => {
+                let (one, other) = (form(first), form(second));
+                if !one.state.keeps_apart(other.state) {
+                    return;
+                }
+                let least = |kind| seen.firm(kind, one, other).unwrap_or(1);
+                let next = if next { least(Kind::Next) } else { 1 };
+                // Neighbours can be kept apart by the longest stall and no more.
+                let needed = u16::from(least(Kind::Near).max(next).min(LONGEST));
+                if ago < needed {
+                    findings.push(finding(first, second, needed, ago));
+                }
             }
-            let least = |kind| seen.firm(kind, one, other).unwrap_or(1);
-            let next = if next { least(Kind::Next) } else { 1 };
-            // Neighbours can be kept apart by the longest stall and no more.
-            let needed = u16::from(least(Kind::Near).max(next).min(LONGEST));
-            if ago < needed {
-                findings.push(finding(first, second, needed, ago));
+            Near::Stall { inst, stall } => {
+                let least = u16::from(form(inst).firm_stall);
+                if stall < least {
+                    findings.push(finding(inst, inst, least, stall));
+                }
             }
-        }
-        Near::Stall { inst, stall } => {
-            let least = u16::from(form(inst).firm_stall);
-            if stall < least {
-                findings.push(finding(inst, inst, least, stall));
-            }
-        }
-    });
+        },
+    );
     findings
 }
 
@@ -110,37 +135,41 @@ pub fn rewritten(f: &Function, came: &Came, rules: &Rules) -> Vec<Finding> {
     let forms = forms(f, rules);
     let form = |inst: Inst| forms[f.inst(inst).opcode.as_u32() as usize];
     let mut findings = Vec::new();
-    near(f, |near| match near {
-        Near::Pair { first, second, ago, next } => {
-            let (one, other) = (form(first), form(second));
-            if !(one.sensitive || other.sensitive) {
-                return;
+    near(
+        f,
+        |_| true,
+        |near| match near {
+            Near::Pair { first, second, ago, next } => {
+                let (one, other) = (form(first), form(second));
+                if !(one.sensitive || other.sensitive) {
+                    return;
+                }
+                let apart = came.apart(first, second);
+                let known = |one, other, next| {
+                    let next = seen.least(Kind::Next, one, other).filter(|_| next);
+                    let near = seen.least(Kind::Near, one, other);
+                    near.max(next).map(|least| u16::from(least.min(LONGEST)))
+                };
+                let needed = match known(one, other, next) {
+                    // Compilers may know better than what was seen of them.
+                    Some(least) if first < second => least.min(apart),
+                    None if first < second => apart.min(u16::from(LONGEST)),
+                    // They may change places where enough is known of the order that they came in.
+                    _ if apart < REACH && known(other, one, true).is_none() => REACH,
+                    least => least.unwrap_or(u16::from(LONGEST)),
+                };
+                if ago < needed {
+                    findings.push(finding(first, second, needed, ago));
+                }
             }
-            let apart = came.apart(first, second);
-            let known = |one, other, next| {
-                let next = seen.least(Kind::Next, one, other).filter(|_| next);
-                let near = seen.least(Kind::Near, one, other);
-                near.max(next).map(|least| u16::from(least.min(LONGEST)))
-            };
-            let needed = match known(one, other, next) {
-                // Compilers may know better than what was seen of them.
-                Some(least) if first < second => least.min(apart),
-                None if first < second => apart.min(u16::from(LONGEST)),
-                // They may change places where enough is known of the order that they came in.
-                _ if apart < REACH && known(other, one, true).is_none() => REACH,
-                least => least.unwrap_or(u16::from(LONGEST)),
-            };
-            if ago < needed {
-                findings.push(finding(first, second, needed, ago));
+            Near::Stall { inst, stall } => {
+                let least = u16::from(form(inst).stall).min(came.stalls[inst.as_u32() as usize]);
+                if stall < least {
+                    findings.push(finding(inst, inst, least, stall));
+                }
             }
-        }
-        Near::Stall { inst, stall } => {
-            let least = u16::from(form(inst).stall).min(came.stalls[inst.as_u32() as usize]);
-            if stall < least {
-                findings.push(finding(inst, inst, least, stall));
-            }
-        }
-    });
+        },
+    );
     findings
 }
 
@@ -156,11 +185,13 @@ enum Near {
     Stall { inst: Inst, stall: u16 },
 }
 
-/// Goes over the pairs of every block that are less than [`REACH`] cycles apart, and over all stalls.
-fn near(f: &Function, mut visit: impl FnMut(Near)) {
+/// Goes over the pairs of every block that are less than [`REACH`] cycles apart, of instructions that matter, and over all stalls.
+fn near(f: &Function, matters: impl Fn(Inst) -> bool, mut visit: impl FnMut(Near)) {
     let mut recent: Vec<Earlier> = Vec::new();
     for block in f.blocks() {
         recent.clear();
+        let mut before = None;
+        let mut clock = 0;
         for &inst in f.block_insts(block) {
             let Some((stall, waits)) = stall(f, inst) else {
                 recent.clear();
@@ -170,9 +201,16 @@ fn near(f: &Function, mut visit: impl FnMut(Near)) {
             if waits {
                 recent.clear();
             }
-            for (place, first) in recent.iter().rev().enumerate() {
-                visit(Near::Pair { first: first.inst, second: inst, ago: first.ago, next: place == 0 });
+            let matters = matters(inst);
+            if matters {
+                recent.retain(|earlier| clock - earlier.at < u32::from(REACH));
+                for first in recent.iter().rev() {
+                    let ago = (clock - first.at) as u16;
+                    let next = before == Some(first.inst);
+                    visit(Near::Pair { first: first.inst, second: inst, ago, next });
+                }
             }
+            before = Some(inst);
             if stall > 0 && !is_end(f, inst) {
                 visit(Near::Stall { inst, stall });
             }
@@ -181,9 +219,10 @@ fn near(f: &Function, mut visit: impl FnMut(Near)) {
                 recent.clear();
                 continue;
             }
-            recent.push(Earlier { inst, ago: 0 });
-            recent.iter_mut().for_each(|earlier| earlier.ago += stall);
-            recent.retain(|earlier| earlier.ago < REACH);
+            if matters {
+                recent.push(Earlier { inst, at: clock });
+            }
+            clock += u32::from(stall);
         }
     }
 }
@@ -198,20 +237,24 @@ pub(super) fn pairs(
 ) {
     let Some(seen) = rules.seen else { return };
     let form = |inst: Inst| forms[f.inst(inst).opcode.as_u32() as usize];
-    near(f, |near| match near {
-        Near::Pair { first, second, ago, next } => {
-            let (one, other) = (form(first), form(second));
-            if one.sensitive || other.sensitive {
-                let next = seen.least(Kind::Next, one, other).filter(|_| next);
-                let least = seen.least(Kind::Near, one, other).max(next).unwrap_or(1);
-                visit(first, second, u16::from(least.min(LONGEST)), ago);
+    near(
+        f,
+        |_| true,
+        |near| match near {
+            Near::Pair { first, second, ago, next } => {
+                let (one, other) = (form(first), form(second));
+                if one.sensitive || other.sensitive {
+                    let next = seen.least(Kind::Next, one, other).filter(|_| next);
+                    let least = seen.least(Kind::Near, one, other).max(next).unwrap_or(1);
+                    visit(first, second, u16::from(least.min(LONGEST)), ago);
+                }
             }
-        }
-        Near::Stall { inst, stall } => match form(inst).stall {
-            0 | 1 => {}
-            least => visit(inst, inst, u16::from(least), stall),
+            Near::Stall { inst, stall } => match form(inst).stall {
+                0 | 1 => {}
+                least => visit(inst, inst, u16::from(least), stall),
+            },
         },
-    });
+    );
 }
 
 /// The firm distance that was seen where the second of a pair reads what the first wrote, if there is less now.
