@@ -78,15 +78,22 @@ impl<'c, 'f> Spacing<'c, 'f> {
             (RARE, least) | (least, RARE) => Some(i32::from(least)),
             (near, next) => Some(i32::from(near.max(next))),
         };
-        let kept = match self.came(first, second) {
+        // It waited where it came from, and waits now.
+        let still_waits = || waits && together && self.waited(first, second);
+        match least {
+            // Nothing is closer.
+            Some(1) => 1,
+            Some(least) if still_waits() => least.min(self.kept(first, second, waits)),
+            Some(least) => least,
+            None => self.kept(first, second, waits),
+        }
+    }
+
+    /// Cycles that a pair keeps of those that it came with.
+    fn kept(&self, first: Inst, second: Inst, waits: bool) -> i32 {
+        match self.came(first, second) {
             Some((before, waited)) if !waited || waits => before.min(LONGEST),
             _ => LONGEST,
-        };
-        match least {
-            None => kept,
-            // It waited where it came from, and waits now.
-            Some(least) if waits && together && self.waited(first, second) => least.min(kept),
-            Some(least) => least,
         }
     }
 

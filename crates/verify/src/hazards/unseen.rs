@@ -134,6 +134,7 @@ pub fn rewritten(f: &Function, came: &Came, rules: &Rules) -> Vec<Finding> {
     let Some(seen) = rules.seen else { return Vec::new() };
     let forms = forms(f, rules);
     let form = |inst: Inst| forms[f.inst(inst).opcode.as_u32() as usize];
+    let mut known = Known::new(f, seen, &forms);
     let mut findings = Vec::new();
     near(
         f,
@@ -145,17 +146,12 @@ pub fn rewritten(f: &Function, came: &Came, rules: &Rules) -> Vec<Finding> {
                     return;
                 }
                 let apart = came.apart(first, second);
-                let known = |one, other, next| {
-                    let next = seen.least(Kind::Next, one, other).filter(|_| next);
-                    let near = seen.least(Kind::Near, one, other);
-                    near.max(next).map(|least| u16::from(least.min(LONGEST)))
-                };
-                let needed = match known(one, other, next) {
+                let needed = match known.get(first, second, next) {
                     // Compilers may know better than what was seen of them.
                     Some(least) if first < second => least.min(apart),
                     None if first < second => apart.min(u16::from(LONGEST)),
                     // They may change places where enough is known of the order that they came in.
-                    _ if apart < REACH && known(other, one, true).is_none() => REACH,
+                    _ if apart < REACH && known.get(second, first, true).is_none() => REACH,
                     least => least.unwrap_or(u16::from(LONGEST)),
                 };
                 if ago < needed {
@@ -171,6 +167,33 @@ pub fn rewritten(f: &Function, came: &Came, rules: &Rules) -> Vec<Finding> {
         },
     );
     findings
+}
+
+/// Least distances of pairs of a function's opcodes, remembered.
+struct Known<'a> {
+    f: &'a Function,
+    seen: &'a Seen,
+    forms: &'a [Form],
+    /// By whether nothing stands between, and two opcodes: the answer, if it was asked for.
+    rows: Vec<Option<Option<u8>>>,
+}
+
+impl<'a> Known<'a> {
+    fn new(f: &'a Function, seen: &'a Seen, forms: &'a [Form]) -> Known<'a> {
+        Known { f, seen, forms, rows: vec![None; 2 * forms.len() * forms.len()] }
+    }
+
+    /// The least distance of two instructions, as far as neighbours can be kept apart; none where nothing is known.
+    fn get(&mut self, first: Inst, second: Inst, next: bool) -> Option<u16> {
+        let [a, b] = [first, second].map(|inst| self.f.inst(inst).opcode.as_u32() as usize);
+        let (seen, one, other) = (self.seen, self.forms[a], self.forms[b]);
+        let row = &mut self.rows[(usize::from(next) * self.forms.len() + a) * self.forms.len() + b];
+        let least = *row.get_or_insert_with(|| {
+            let next = seen.least(Kind::Next, one, other).filter(|_| next);
+            seen.least(Kind::Near, one, other).max(next)
+        });
+        least.map(|least| u16::from(least.min(LONGEST)))
+    }
 }
 
 fn finding(producer: Inst, consumer: Inst, needed: u16, given: u16) -> Finding {
