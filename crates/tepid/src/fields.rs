@@ -424,22 +424,18 @@ impl Pass<'_, '_> {
     /// No instruction is closer to those before it than compiled code was ever seen to leave them.
     fn spaced(&mut self, inst: Inst, clock: i32, ready: &mut Ready) {
         let sensitive = self.spacing.is_sensitive(inst);
-        if !sensitive && clock - self.state.last_sensitive >= i32::from(REACH) {
-            return;
-        }
+        let recent = if sensitive { &self.state.recent } else { &self.state.sensitive };
+        let last = self.state.recent.last().map(|recent| recent.inst);
         let block = self.block_of[index(inst)];
         let waits = self.fields[index(inst)].wait != 0;
-        let mut next = true;
-        for &Recent { inst: first, at: issued, sensitive: other } in self.state.recent.iter().rev() {
+        for &Recent { inst: first, at: issued, .. } in recent.iter().rev() {
             if clock - issued >= i32::from(REACH) {
                 break;
             }
             let together = self.block_of[index(first)] == block;
-            if sensitive || other {
-                let cycles = self.spacing.needed(first, inst, next && together, together, waits);
-                ready.not_before(issued + cycles, Rule::Seen { first, cycles: cycles as u16 });
-            }
-            next = false;
+            let next = together && last == Some(first);
+            let cycles = self.spacing.needed(first, inst, next, together, waits);
+            ready.not_before(issued + cycles, Rule::Seen { first, cycles: cycles as u16 });
         }
     }
 

@@ -157,8 +157,8 @@ pub struct State {
     pub number: u32,
     /// Instructions of the last cycles, in order.
     pub recent: Vec<Recent>,
-    /// When one that keeps others at a distance was last issued.
-    pub last_sensitive: i32,
+    /// Those of them that keep others at a distance.
+    pub sensitive: Vec<Recent>,
 }
 
 /// An instruction of the last cycles.
@@ -190,19 +190,22 @@ impl State {
             versions: [0; 16],
             number: 0,
             recent: Vec::new(),
-            last_sensitive: i32::MIN / 2,
+            sensitive: Vec::new(),
         }
     }
 
     /// An instruction goes.
     pub fn issue(&mut self, inst: Inst, clock: i32, sensitive: bool) {
         let reach = i32::from(REACH);
-        if self.recent.len() >= 64 {
-            self.recent.retain(|recent| clock - recent.at < reach);
+        for recent in [&mut self.recent, &mut self.sensitive] {
+            if recent.len() >= 64 {
+                recent.retain(|recent| clock - recent.at < reach);
+            }
         }
-        self.recent.push(Recent { inst, at: clock, sensitive });
+        let recent = Recent { inst, at: clock, sensitive };
+        self.recent.push(recent);
         if sensitive {
-            self.last_sensitive = clock;
+            self.sensitive.push(recent);
         }
     }
 
@@ -213,7 +216,7 @@ impl State {
         let before = entry.recent.iter().map(|&(inst, at)| Recent { inst, at, sensitive: true });
         self.recent.extend(before);
         self.recent.sort_by_key(|recent| recent.at);
-        self.last_sensitive = self.recent.last().map_or(i32::MIN / 2, |recent| recent.at);
+        self.sensitive.clone_from(&self.recent);
         for &(lane, reading) in &entry.reading {
             self.reading[usize::from(lane)] = reading;
             self.read.push(lane);
@@ -243,7 +246,7 @@ impl State {
         self.versions = [0; 16];
         self.number = 0;
         self.recent.clear();
-        self.last_sensitive = i32::MIN / 2;
+        self.sensitive.clear();
     }
 
     /// A lane is read by an instruction of fixed latency.
