@@ -13,6 +13,7 @@ Needs PyTorch with CUDA, no network. The installed PyTorch stays as it is: resch
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import json
 import os
 import re
@@ -104,36 +105,42 @@ def libraries(options: argparse.Namespace) -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     original = {name: package / "lib" / name for name in LIBRARIES}
     hashes = {name: modes.sha256(path) for name, path in original.items()}
-    runs = [measured(options, f"original-{n}", hashes | {"run": str(n)}, {})[0] for n in range(1, ORIGINALS + 1)]
-    originals = [cases.load(folder) for folder in runs]
     rows = []
-    for mode in options.modes.split(","):
-        # Libraries are large: one place for all modes, emptied in between.
-        made = scheduled(options, original, mode)
-        new = {name: modes.sha256(path) for name, path in made.items()}
-        path = shadow.make(options.out / "shadow", package, made)
-        python = os.pathsep.join(filter(None, [str(path), os.environ.get("PYTHONPATH")]))
-        folder, commit = measured(options, mode, new, {"PYTHONPATH": python})
-        found = cases.load(folder)
-        verdict = widened(options, cases.compare(originals, found), hashes, {})
-        changed = sum(new[name] != hashes[name] for name in LIBRARIES)
-        right, note = loaded(found, made)
-        row = summary.row("operators", mode, verdict, commit, f"{changed} of {len(LIBRARIES)} libraries changed; {note}")
-        rows.append(row if right else row | {"failed": True})
-        summary.write(options.out / "summary.json", rows)
+    wanted = options.modes.split(",")
+    # While one mode runs, the libraries of the next are made.
+    with concurrent.futures.ThreadPoolExecutor(1) as ahead:
+        coming = ahead.submit(scheduled, options, original, wanted[0])
+        runs = [measured(options, f"original-{n}", hashes | {"run": str(n)}, {})[0] for n in range(1, ORIGINALS + 1)]
+        originals = [cases.load(folder) for folder in runs]
+        for mode, following in zip(wanted, [*wanted[1:], None]):
+            made = coming.result()
+            coming = ahead.submit(scheduled, options, original, following) if following else None
+            new = {name: modes.sha256(path) for name, path in made.items()}
+            path = shadow.make(options.out / "shadow", package, made)
+            python = os.pathsep.join(filter(None, [str(path), os.environ.get("PYTHONPATH")]))
+            folder, commit = measured(options, mode, new, {"PYTHONPATH": python})
+            found = cases.load(folder)
+            verdict = widened(options, cases.compare(originals, found), hashes, {})
+            changed = sum(new[name] != hashes[name] for name in LIBRARIES)
+            right, note = loaded(found, made)
+            row = summary.row("operators", mode, verdict, commit, f"{changed} of {len(LIBRARIES)} libraries changed; {note}")
+            rows.append(row if right else row | {"failed": True})
+            summary.write(options.out / "summary.json", rows)
+            shutil.rmtree(options.out / "libraries" / mode)  # they are large
     print(summary.table(rows))
     return 0 if all(summary.passed(row) for row in rows) else 1
 
 
 def scheduled(options: argparse.Namespace, original: dict[str, Path], mode: str) -> dict[str, Path]:
     """The rescheduled libraries of a mode."""
-    folder = options.out / "libraries"
+    folder = options.out / "libraries" / mode
     folder.mkdir(parents=True, exist_ok=True)
     made = {}
     for name, path in original.items():
         begin = time.monotonic()
         target = folder / name
-        modes.schedule(options.sassafras, path, target, mode, f"--arch {options.arch} {options.extra}")
+        said = modes.schedule(options.sassafras, path, target, mode, f"--arch {options.arch} {options.extra}")
+        (options.out / f"{mode}.{name}.txt").write_text(said)
         print(f"{mode}: {name} rescheduled in {time.monotonic() - begin:.0f} s, {modes.sha256(target)[:12]}", flush=True)
         made[name] = target
     return made
