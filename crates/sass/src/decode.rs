@@ -202,6 +202,8 @@ fn push(regs: &mut SmallVec<[RegOperand; 8]>, slot: &Slot, word: u128) -> Option
             return push_each(regs, slot, RegClass::Pred, value);
         }
         SlotClass::UPredMask => return push_each(regs, slot, RegClass::UPred, value),
+        SlotClass::PredOthers => return push_each(regs, slot, RegClass::Pred, !value),
+        SlotClass::UPredOthers => return push_each(regs, slot, RegClass::UPred, !value),
         SlotClass::AllPreds => return push_each(regs, slot, RegClass::Pred, u64::MAX),
         SlotClass::AllUPreds => return push_each(regs, slot, RegClass::UPred, u64::MAX),
     };

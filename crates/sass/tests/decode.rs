@@ -96,6 +96,10 @@ fn tensor_tuples_follow_the_shape() {
 
 #[test]
 fn predicate_masks_name_every_predicate() {
+    // R2P PR, R10, 0x7e: who writes a part of the predicates keeps the others, and has to read them for that.
+    check(Arch::SM_90, 0x7e_0a00_7804, "R2P", "R10 P0", "P1 P2 P3 P4 P5 P6");
+    // UR2UP UPR, UR4, 0x1
+    check(Arch::SM_75, 0x1_0400_7884, "UR2UP", "UR4 UP1 UP2 UP3 UP4 UP5 UP6", "UP0");
     // P2R R0, PR, RZ, 0x2c
     check(Arch::SM_75, 0x2c_ff00_7803, "P2R", "P2 P3 P5", "R0");
 }

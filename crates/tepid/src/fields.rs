@@ -387,13 +387,18 @@ impl Pass<'_, '_> {
         if code.op(inst).arrives {
             self.arrive(inst, &mut mask);
         }
-        if effects.intersects(Effects::CALL | Effects::RET) {
+        let meeting = code.op(inst).special == Special::Meeting;
+        if effects.intersects(Effects::CALL | Effects::RET) || meeting {
             for pending in self.state.guarded() {
                 match self.board_for(&pending, mask) {
                     Some(board) => mask |= board,
                     None => self.reads.insert(index(pending.producer)),
                 }
             }
+        }
+        if meeting {
+            mask |=
+                self.state.set.iter().enumerate().fold(0, |all, (b, set)| all | u8::from(set.is_some()) << b);
         }
         if mask != 0 {
             for b in boards(mask) {

@@ -48,6 +48,16 @@ fn an_order_without_fields_names_the_instruction_and_the_rule() {
 }
 
 #[test]
+fn nothing_is_under_way_where_threads_come_together_for_a_moment() {
+    let text = "^a:\n R4 = LDG.E global.4[R0]\n WARPSYNC.COLLECTIVE !convergence\n R6 = SHFL R2 !cross_lane\n ENDCOLLECTIVE \
+         !convergence\n R5 = FADD R4, R6\n EXIT !exit";
+    let made = fields(&function(text));
+    let board = |at: usize| 1 << made[at].write.expect("a scoreboard");
+    assert_eq!([made[1].wait, made[3].wait & board(2)], [board(0), board(2)]);
+    assert_eq!(made[4].wait, 0, "waited for before");
+}
+
+#[test]
 fn blocks_before_stall_once_for_what_is_missing() {
     // The matrix instruction has to settle before WARPSYNC; the block between the two has room for a part of it.
     let text = "^a:\n R10 = MOV R0\n R11 = MOV R0\n^b:\n R9 = IADD3 R10, R0\n WARPSYNC !convergence\n^c:\n \

@@ -123,6 +123,17 @@ fn loads_need_their_scoreboard() {
 }
 
 #[test]
+fn nothing_is_under_way_where_threads_come_together_for_a_moment() {
+    let load = "S2 W0 | R1 = LDG.E global.4[R4]\nS5 {} | WARPSYNC.COLLECTIVE !convergence\nS1 | EXIT !exit";
+    each(load, &[("B0", &[]), ("", &[(HazardKind::Settle, None, 0)])]);
+    // Nor is anything that they did together when they part.
+    let shuffle = "S2 R1 W0 | R1 = SHFL R4\nS5 {} | ENDCOLLECTIVE !convergence\nS1 | EXIT !exit";
+    each(shuffle, &[("B01", &[]), ("B1", &[(HazardKind::Settle, None, 0)])]);
+    // Threads that stay together may wait later.
+    assert_eq!(kinds("S2 W0 | R1 = LDG.E global.4[R4]\nS5 | WARPSYNC !convergence\nS1 | EXIT !exit"), []);
+}
+
+#[test]
 fn sources_of_stores_must_be_read_before_they_change() {
     each(
         "S2 R3 | global.4[R4] = STG R1\nS4 {} | R1 = FFMA R0, R0, R0\nS1 | EXIT !exit",

@@ -31,6 +31,10 @@ pub(crate) enum SlotClass {
     PredMask,
     /// One bit per uniform predicate.
     UPredMask,
+    /// The predicates that a mask leaves out: who writes a part of them writes back what it read of the others.
+    PredOthers,
+    /// The uniform predicates that a mask leaves out.
+    UPredOthers,
     /// Every predicate: a mask that is not in the word.
     AllPreds,
     /// Every uniform predicate.
@@ -344,6 +348,8 @@ fn slot(token: &str, context: &Context<'_>) -> Result<Parsed, String> {
         "B" => (SlotClass::Barrier, 4),
         "PM" => (SlotClass::PredMask, 7),
         "UPM" => (SlotClass::UPredMask, 7),
+        "PN" => (SlotClass::PredOthers, 7),
+        "UPN" => (SlotClass::UPredOthers, 7),
         "PA" => (SlotClass::AllPreds, 7),
         "UPA" => (SlotClass::AllUPreds, 7),
         "K" => (SlotClass::ConstBank, context.uniform_bits),

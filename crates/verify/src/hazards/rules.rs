@@ -4,8 +4,8 @@ use super::walk::{HazardKind, Pair};
 use rustc_hash::FxHashMap;
 use sassafras_ir::{Effects, Function, Inst, Operand, RegClass, Role};
 use sassafras_machine::dispatch::{
-    Dispatch, Overwriter, Pipe, addend_spacing, known_dispatch, longest_source_read, predicate_settle_min,
-    source_read, switches,
+    Dispatch, Overwriter, Pipe, UnderWay, addend_spacing, known_dispatch, longest_source_read,
+    predicate_settle_min, source_read, switches, under_way,
 };
 use sassafras_machine::mined::seen::Seen;
 use sassafras_machine::mined::{
@@ -106,6 +106,7 @@ impl Rules {
             HazardKind::WaitTooSoon => {
                 return Need::Cycles(u16::from(constants().scoreboard_set_to_wait));
             }
+            HazardKind::Settle if pair.required_stall == 0 => return Need::Scoreboard,
             HazardKind::Stall | HazardKind::Pipe | HazardKind::Settle | HazardKind::Unseen => {
                 return Need::Cycles(u16::from(pair.required_stall));
             }
@@ -363,6 +364,8 @@ pub(super) enum Special {
     Bar,
     /// Finished when everything issued before it is.
     Fence,
+    /// Brings threads of a warp together that run apart, or lets them go.
+    Meeting(UnderWay),
     /// Its predicate says what kind of memory the address lies in, which is known when the sources are read.
     GenericAtomic,
     /// Runs beside the warp and is waited for by groups.
@@ -373,6 +376,9 @@ pub(super) enum Special {
 
 impl Special {
     fn of(text: &str) -> Special {
+        if let Some(allowed) = under_way(text) {
+            return Special::Meeting(allowed);
+        }
         match text.split('.').next().unwrap_or(text) {
             "DEPBAR" => Special::Depbar,
             "BAR" => Special::Bar,

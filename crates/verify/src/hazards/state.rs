@@ -427,6 +427,11 @@ impl Live {
         }
     }
 
+    /// Everything under way that a scoreboard tells the end of.
+    pub fn guarded(&self) -> impl Iterator<Item = &Fact> {
+        self.facts.iter().filter(|fact| !fact.dead && fact.guard.is_some_and(|board| board < WARPGROUP))
+    }
+
     /// Goes on behind a call whose callee waits for these scoreboards.
     pub fn call(&mut self, waited: u8) {
         self.end_where(|fact| {
