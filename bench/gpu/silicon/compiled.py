@@ -53,8 +53,7 @@ def real_ptxas() -> str:
 def standin(folder: Path, sassafras: Path, ptxas: str, mode: str, extra: str) -> dict[str, str]:
     """What makes Triton call us."""
     link = folder / "ptxas"
-    link.unlink(missing_ok=True)
-    link.symlink_to(sassafras.resolve())
+    shutil.copy2(sassafras, link)  # nothing that is built meanwhile may take its place
     return {
         "TRITON_PTXAS_PATH": str(link),
         "TRITON_PTXAS_BLACKWELL_PATH": str(link),

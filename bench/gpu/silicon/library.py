@@ -3,7 +3,8 @@
 
     library.py --sassafras BIN --library PATH --program fft --out DIR [--modes rebuild,default,shuffle1] [--extra OPTIONS] [--commit C]
 
-The rescheduled copy is preloaded, so that everything that asks for a library of its name gets it; the process says which file it has in memory.
+PATH is that of a library beside the installed PyTorch. The rescheduled copy stands in its place in a folder of links (shadow.py), and the process says
+which file it has in memory.
 Programs are the files of `programs/`, each a generator of cases and functions that give tensors. Needs PyTorch with CUDA, no network.
 """
 
@@ -20,6 +21,7 @@ from pathlib import Path
 
 import cases
 import modes
+import shadow
 import summary
 
 MODES = "rebuild,default,shuffle1"
@@ -51,15 +53,14 @@ def worker(program: str, out: Path, name: str) -> None:
         file.write(json.dumps({"done": 0}) + "\n")
 
 
-def run(options: argparse.Namespace, name: str, preload: Path | None) -> cases.Results:
-    """All cases, in a process of their own."""
+def run(options: argparse.Namespace, name: str, other: Path | None) -> cases.Results:
+    """All cases, in a process of their own, with another library in the place of the installed one."""
     folder = options.out / name
     folder.mkdir(parents=True, exist_ok=True)
-    environment = dict(os.environ)
-    if preload:
-        environment["LD_PRELOAD"] = str(preload)
-        # What the original finds beside itself.
-        environment["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [str(options.library.parent), os.environ.get("LD_LIBRARY_PATH")]))
+    package = shadow.installed()
+    beside = (options.library.relative_to(package.parent), other) if other else None
+    path = shadow.make(options.out / "shadow", package, {}, beside)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(path), os.environ.get("PYTHONPATH")]))}
     begin = time.monotonic()
     words = [sys.executable, __file__, "--worker", options.program, str(folder / "0.jsonl"), options.library.name]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=options.limit)
@@ -85,7 +86,7 @@ def main() -> int:
     parser.add_argument("--commit", default="?", help="stands beside results")
     parser.add_argument("--limit", type=float, default=600, help="seconds for one run")
     options = parser.parse_args()
-    options.out, options.library = options.out.resolve(), options.library.resolve()
+    options.out = options.out.resolve()
     options.out.mkdir(parents=True, exist_ok=True)
     originals = [run(options, f"original-{number}", None) for number in range(1, ORIGINALS + 1)]
     rows = []

@@ -21,8 +21,22 @@ def installed() -> Path:
     return Path(next(iter(found.submodule_search_locations)))
 
 
-def make(folder: Path, package: Path, replaced: dict[str, Path]) -> Path:
-    """Makes the shadow of `package` in `folder`; returns what goes to the front of PYTHONPATH."""
+def replace(folder: Path, original: Path, inner: Path, target: Path) -> None:
+    """A folder of links to what is in `original`, in which the file `inner` is another one."""
+    folder.mkdir()
+    first, *rest = inner.parts
+    for entry in original.iterdir():
+        if entry.name != first:
+            (folder / entry.name).symlink_to(entry.resolve())
+    if rest:
+        replace(folder / first, original / first, Path(*rest), target)
+    else:
+        (folder / first).symlink_to(target.resolve())
+
+
+def make(folder: Path, package: Path, replaced: dict[str, Path], beside: tuple[Path, Path] | None = None) -> Path:
+    """Makes the shadow of `package` in `folder`; returns what goes to the front of PYTHONPATH. `beside`: a file of a package with NVIDIA's
+    libraries, from where these packages are, and what stands in its place."""
     if folder.exists():
         shutil.rmtree(folder)
     shadow = folder / package.name
@@ -37,6 +51,8 @@ def make(folder: Path, package: Path, replaced: dict[str, Path]) -> Path:
         target = replaced.get(name, package / "lib" / name)
         (shadow / "lib" / name).symlink_to(target.resolve())
     for name in NEIGHBOURS:
-        if (package.parent / name).exists():
+        if beside and beside[0].parts[0] == name:
+            replace(folder / name, package.parent / name, Path(*beside[0].parts[1:]), beside[1])
+        elif (package.parent / name).exists():
             (folder / name).symlink_to((package.parent / name).resolve())
     return folder
