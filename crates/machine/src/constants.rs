@@ -101,6 +101,8 @@ constants! {
     packed_warps_unattached: u32,
     /// Least distance from setting a scoreboard to waiting on it.
     scoreboard_set_to_wait: u8,
+    /// Cycles beyond which a distance that was seen says nothing of how long a result takes.
+    longest_seen_read: u8,
     /// Size of the model that scoreboard pressure is counted against.
     scoreboard_model: u32,
     /// The same from sm_100 on.

@@ -214,7 +214,7 @@ pub fn write(mined: &Mined, table: &str) -> String {
     let mut grouped: Groups<'_> = BTreeMap::new();
     for (&(kind, first, second), &least) in rows.iter().filter(|(_, row)| row.seen >= ENOUGH) {
         let cycles = least.cycles;
-        let firm = |row: &Least| is_firm(kind, row.edge, row.programs);
+        let firm = |row: &Least| is_firm(row.edge, row.programs);
         // A row of two names says nothing where those of one name and a class say the same.
         if let (Some(a), Some(b)) = (class(first), class(second))
             && let (Some(one), Some(other)) = (counts(kind, first, b), counts(kind, a, second))

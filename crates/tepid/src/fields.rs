@@ -14,7 +14,7 @@ use crate::boards::Boards;
 use crate::code::{Between, Code, Distances, LANES, Sighting, Special, Touch, index};
 use crate::obstacle::{Obstacle, Rule, Unsolvable};
 use crate::original::{Depbar, Fields, Original};
-use crate::spacing::{LONGEST_READ, Spacing};
+use crate::spacing::{Spacing, longest_read};
 use crate::state::{Exit, Pending, Reading, Recent, State, Tag, boards, exclude, predicate_place};
 use fixedbitset::FixedBitSet;
 use sassafras_ir::cfg::Cfg;
@@ -530,7 +530,7 @@ impl Pass<'_, '_> {
             _ if still && together => cycles.max(kept()),
             Sighting::Rare if together => cycles.max(kept()),
             Sighting::Least(least) if together => cycles.max(least.min(kept())),
-            Sighting::Least(least) => cycles.max(least.min(LONGEST_READ as u16)),
+            Sighting::Least(least) => cycles.max(least.min(longest_read() as u16)),
             Sighting::Rare | Sighting::Unasked => cycles,
         }
     }

@@ -10,6 +10,7 @@ use crate::code::{Code, index};
 use crate::original::Original;
 use fixedbitset::FixedBitSet;
 use sassafras_ir::Inst;
+use sassafras_machine::constants;
 use sassafras_machine::mined::seen::{Kind, REACH};
 
 /// Distances of pairs of opcodes of one function, remembered.
@@ -27,8 +28,6 @@ pub struct Spacing<'c, 'f> {
 
 /// What neighbours can be kept apart by.
 const LONGEST: i32 = 15;
-/// What readers of results are kept apart by: the longest fixed latency.
-pub const LONGEST_READ: i32 = 32;
 const UNASKED: u8 = 255;
 const RARE: u8 = 254;
 
@@ -59,10 +58,8 @@ impl<'c, 'f> Spacing<'c, 'f> {
 
     /// Whether nothing is known of how close two instructions may come.
     fn is_rare(&mut self, first: Inst, second: Inst, next: bool) -> bool {
-        let still = self.original.is_still(first) || self.original.is_still(second);
-        still
-            || self.known(Kind::Near, first, second) == RARE
-                && (!next || self.known(Kind::Next, first, second) == RARE)
+        self.known(Kind::Near, first, second) == RARE
+            && (!next || self.known(Kind::Next, first, second) == RARE)
     }
 
     /// Cycles from one instruction to another. `next`: nothing stands between; `together`: they are in one block; `waits`: the
@@ -97,10 +94,10 @@ impl<'c, 'f> Spacing<'c, 'f> {
         }
     }
 
-    /// Cycles that the reader of a result keeps of those that it came with; no fixed latency is longer than [`LONGEST_READ`].
+    /// Cycles that the reader of a result keeps of those that it came with; no more than tell of a latency.
     pub fn kept_read(&self, first: Inst, second: Inst) -> i32 {
         match self.came(first, second) {
-            Some((before, false)) => before.min(LONGEST_READ),
+            Some((before, false)) => before.min(longest_read()),
             _ => LONGEST,
         }
     }
@@ -126,6 +123,11 @@ impl<'c, 'f> Spacing<'c, 'f> {
         }
         *slot
     }
+}
+
+/// Cycles beyond which a distance says nothing of how long a result takes.
+pub fn longest_read() -> i32 {
+    i32::from(constants().longest_seen_read)
 }
 
 /// The instructions of pairs that stand near each other and of which nothing is known: they keep their order.

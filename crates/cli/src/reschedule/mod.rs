@@ -42,7 +42,7 @@ use sassafras_sass::program::{Program, Routine};
 use sassafras_tepid::schedule::Settings;
 use sassafras_verify::against;
 use sassafras_verify::hazards::{self, Rules};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What to do with binaries.
 #[derive(Debug)]
@@ -158,8 +158,9 @@ fn cubin(
     let sections: Vec<&Code<'_>> = cubin.code().iter().filter(|code| wanted(code, selection)).collect();
     let mut edits: BTreeMap<usize, CodeEdit> = BTreeMap::new();
     let mut kept: BTreeMap<usize, String> = BTreeMap::new();
-    let plans: Vec<_> =
-        sections.par_iter().map(|code| (code.section, plan(&cubin, index, code, selection, job))).collect();
+    let planned =
+        |code: &Code<'_>, checked: bool| (code.section, plan(&cubin, index, code, selection, job, checked));
+    let plans: Vec<_> = sections.par_iter().map(|code| planned(code, false)).collect();
     let mut notes: BTreeMap<usize, Notes> = BTreeMap::new();
     for (section, plan) in plans {
         match plan {
@@ -170,7 +171,8 @@ fn cubin(
             Err(reason) => drop(kept.insert(section, reason)),
         }
     }
-    // Every round leaves out at least one kernel that something is in the way of.
+    let mut checked: BTreeSet<usize> = BTreeSet::new();
+    // Every round looks closer at a kernel that something is in the way of, or leaves it out.
     let new = loop {
         let all: Vec<CodeEdit> = edits.values().cloned().collect();
         let new = match cubin.rewrite_with(&all, RewriteOptions { capsules: job.capsules }) {
@@ -197,7 +199,16 @@ fn cubin(
         }
         for (section, reason) in found {
             edits.remove(&section);
-            kept.insert(section, reason);
+            let again =
+                sections.iter().find(|code| code.section == section).filter(|_| checked.insert(section));
+            match again.map(|code| planned(code, true).1) {
+                Some(Ok(planned)) => {
+                    edits.insert(section, planned.edit);
+                    notes.insert(section, planned.notes);
+                }
+                Some(Err(reason)) => drop(kept.insert(section, reason)),
+                None => drop(kept.insert(section, reason)),
+            }
         }
     };
     let outcomes = sections.iter().map(|code| {

@@ -33,13 +33,15 @@ pub struct Planned {
     pub notes: Notes,
 }
 
-/// The new order of one section, or why there is none. `image` is the number of the cubin in its file.
+/// The new order of one section, or why there is none. `image` is the number of the cubin in its file; `checked`: every attempt is checked as what is
+/// written will be, so that a hazard costs single blocks.
 pub fn plan(
     cubin: &Cubin<'_>,
     image: usize,
     code: &Code<'_>,
     selection: &Selection,
     job: &Job,
+    checked: bool,
 ) -> Result<Planned, String> {
     let mut notes = Notes::default();
     if matches!(job.order, Order::Original) && job.control == Control::Keep {
@@ -75,7 +77,7 @@ pub fn plan(
         let id = id(routine);
         if (whole || selection.takes_name(&routine.name)) && job.bisection.takes_routine(id) {
             let name = routine.name.clone();
-            let subject = Subject { name: &name, id, arch: program.arch(), code };
+            let subject = Subject { name: &name, id, arch: program.arch(), code, checked };
             let Some(fields) = remake(routine, subject, &places, job, &mut notes)? else { continue };
             if job.keep_orders {
                 notes.orders.push((name, written(&routine.lifted.function)));
@@ -135,7 +137,7 @@ fn remake(
             Some(fields) => fields.clone(),
             None => fields(routine, &original, arch)?,
         };
-        hazards(routine, &fields, arch).map(|()| fields)
+        hazards(routine, &fields, arch, subject.checked).map(|()| fields)
     };
     let Settled { made, standing, kept } = settle(routine, proposals, &Renamer::new(arch), attempt);
     let after = match proposed.after {
@@ -173,8 +175,14 @@ fn fields(
     })
 }
 
-/// Asks the checker about a routine with new control fields.
-fn hazards(routine: &Routine, fields: &[tepid::Fields], arch: Arch) -> Result<(), Vec<Fault>> {
+/// Asks the checker about a routine with new control fields: about distances that compiled code was seen to leave, and, where that is wanted, about
+/// everything.
+fn hazards(
+    routine: &Routine,
+    fields: &[tepid::Fields],
+    arch: Arch,
+    everything: bool,
+) -> Result<(), Vec<Fault>> {
     let mut f = routine.lifted.function.clone();
     let came = hazards::Came::of(&f);
     for inst in f.blocks().flat_map(|block| f.block_insts(block).to_vec()).collect::<Vec<_>>() {
@@ -182,8 +190,10 @@ fn hazards(routine: &Routine, fields: &[tepid::Fields], arch: Arch) -> Result<()
             f.set_payload(inst, Payload::Word(fields[inst.as_u32() as usize].insert(word)));
         }
     }
-    let mut findings = hazards::check(&f, Rules::of(arch)).findings;
-    findings.extend(hazards::rewritten(&f, &came, Rules::of(arch)));
+    let mut findings = hazards::rewritten(&f, &came, Rules::of(arch));
+    if everything {
+        findings.extend(hazards::check(&f, Rules::of(arch)).findings);
+    }
     if findings.is_empty() {
         return Ok(());
     }

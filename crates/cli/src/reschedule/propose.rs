@@ -23,6 +23,8 @@ pub struct Subject<'a> {
     pub arch: Arch,
     /// Its section.
     pub code: &'a Code<'a>,
+    /// Every attempt is checked as what is written will be.
+    pub checked: bool,
 }
 
 /// What is to become of a routine.
@@ -109,7 +111,7 @@ fn search(
     subject: Subject<'_>,
     job: &Job,
 ) -> Proposed {
-    let Subject { name, id, arch, code } = subject;
+    let Subject { name, id, arch, code, .. } = subject;
     let withheld = Multiprocessor::of(arch).withheld;
     let count = code.registers.filter(|_| !job.keep_registers);
     let registers = count.unwrap_or(0).saturating_sub(withheld);
