@@ -3,8 +3,8 @@
 //! Every part is a program of `bench/gpu/silicon` (its README says how each is used alone); here they get their places and modes, one after the
 //! other, and a table at the end. What a part needs and does not find fails that part; nothing is left out silently.
 //!
-//! Cost on an H200 with 16 cores, where it was measured: 55 s for eight modes of 718 cubins, 73 to 114 s to reschedule `libtorch_cuda.so` once, 20 to
-//! 60 s for one run of the operators. The whole was not timed.
+//! Cost on an H200 with 16 cores: rare instructions 48 s (eight modes of 931 cubins), the suite 25 s, the operators 12 minutes (five modes of two
+//! libraries), `torch.compile` 7 minutes (four modes and three runs of the original, without looking again at what differs).
 
 use crate::project::{Project, run};
 use crate::steps::Steps;
