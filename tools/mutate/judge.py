@@ -2,10 +2,11 @@
 
 from dataclasses import asdict, dataclass
 
+import control
 import flow
 import spacing
 
-BOARD, DISTANCE, SET_TO_WAIT = "scoreboard", "distance", "set-to-wait"
+BOARD, DISTANCE, SET_TO_WAIT, MEETING = "scoreboard", "distance", "set-to-wait", "meeting"
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ def hazards(rules, block, producers=None, reach=None):
             if key in rules.floors and pair.distance < rules.floors[key][0]:
                 found.append(_distance(block, pair, key, rules.floors[key]))
         found += [_spacing(rules, block, i, *pair) for pair in spacing.broken(rules, block, i)]
+        found += _meeting(block, i)
     return found
 
 
@@ -79,6 +81,28 @@ def _distance(block, pair, key, floor):
         f"({seen} seen, {alone} held back by nothing else)"
     )
     return _hazard(block, pair, DISTANCE, pair.distance, fewest, reason, key)
+
+
+def _meets(instruction):
+    """Whether threads of a warp that run apart come together for a moment, or part again."""
+    return instruction.base == "ENDCOLLECTIVE" or instruction.base == "WARPSYNC" and "COLLECTIVE" in instruction.opcode.split(".")
+
+
+def _meeting(block, i):
+    """A result that nothing has waited for where threads meet: ptxas waits for every one of them."""
+    own = block[i].write_board
+    if own == control.NONE:
+        return []
+    boards = {own}
+    for j in range(i + 1, len(block)):
+        # What comes later out of the same pipe may say that this is there, too.
+        if any(block[j].waits >> board & 1 for board in boards):
+            return []
+        if _meets(block[j]):
+            reason = f"{block[j].base} with the result of {block[i].base} under way, no wait covers it"
+            return [Hazard(MEETING, "settle", "", block[i].offset, block[j].offset, None, None, reason)]
+        boards |= {block[j].write_board} - {control.NONE}
+    return []
 
 
 _KINDS = {spacing.OVERWRITTEN: flow.WAR, spacing.ADDEND: flow.RAW}

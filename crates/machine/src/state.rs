@@ -59,14 +59,9 @@ impl Lanes {
         Lanes(self.0 | other.0)
     }
 
-    /// Their numbers.
-    pub fn numbers(self) -> impl Iterator<Item = usize> {
-        (0..LANES.len()).filter(move |number| self.0 >> number & 1 == 1)
-    }
-
     /// Their names.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
-        self.numbers().map(|number| LANES[number])
+        LANES.iter().enumerate().filter(move |(number, _)| self.0 >> number & 1 == 1).map(|(_, &name)| name)
     }
 
     fn parse(text: &str) -> Result<Lanes, String> {
@@ -88,6 +83,12 @@ pub struct State {
 }
 
 impl State {
+    /// The lanes that both touch and one of them changes.
+    pub fn shared(self, other: State) -> Lanes {
+        let touched = |state: State| state.reads.union(state.writes).0;
+        Lanes(self.writes.0 & touched(other) | other.writes.0 & touched(self))
+    }
+
     /// Whether there is any.
     pub const fn is_empty(self) -> bool {
         self.reads.is_empty() && self.writes.is_empty()

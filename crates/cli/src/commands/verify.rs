@@ -8,6 +8,8 @@ use crate::input::{Binary, Input, Selection, Text, kind_name};
 use crate::listing::Listing;
 use crate::output;
 use anyhow::{Context, Result, bail};
+use sassafras_ir::Function;
+use sassafras_machine::state::StateTable;
 use sassafras_sass::program::Routine;
 use sassafras_verify::against::{self, Comparison};
 use sassafras_verify::hazards::{self, Finding, HazardKind, Rules};
@@ -276,6 +278,13 @@ fn hazard(routine: &Routine, finding: &Finding) -> Hazard {
     }
 }
 
+/// What the two instructions of a finding share besides registers.
+fn hidden(f: &Function, finding: &Finding) -> String {
+    let state = |inst| StateTable::documented().get(f.opcode_text(f.inst(inst).opcode)).unwrap_or_default();
+    let names: Vec<&str> = state(finding.producer).shared(state(finding.consumer)).names().collect();
+    if names.is_empty() { String::new() } else { format!(" on {}", names.join(", ")) }
+}
+
 fn describe(
     out: &mut String,
     arch: sassafras_machine::Arch,
@@ -296,7 +305,11 @@ fn describe(
         HazardKind::Unseen => "stands closer than compiled code was ever seen to leave such a pair",
         HazardKind::Field => "has a control field that means nothing on this machine",
     };
-    let lane = finding.lane.map_or(String::new(), |lane| format!(" on {lane}"));
+    let lane = match finding.lane {
+        Some(lane) => format!(" on {lane}"),
+        None if finding.kind == HazardKind::Unseen => hidden(f, finding),
+        None => String::new(),
+    };
     let needed = match finding.needed {
         Some(1) => "1 cycle".to_owned(),
         Some(cycles) => format!("{cycles} cycles"),
