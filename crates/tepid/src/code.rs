@@ -247,8 +247,10 @@ const MOST_KNOWN: usize = 1 << 14;
 
 fn op(table: Option<&MinedTable>, arch: Arch, text: &str) -> Op {
     let category = Category::of(text);
-    let default = OpcodeFacts { decoupled: category.is_none_or(is_decoupled), min_stall: 1 };
-    let facts = table.and_then(|table| table.opcode(text)).unwrap_or(default);
+    let default = OpcodeFacts { decoupled: category.is_none_or(is_decoupled), boarded: false, min_stall: 1 };
+    let mut facts = table.and_then(|table| table.opcode(text)).unwrap_or(default);
+    // Code for sm_100 also runs on sm_103, where FP64 takes its time: newer compilers set scoreboards on both.
+    facts.decoupled |= facts.boarded && category == Some(Category::Fp64);
     let mut dispatch = dispatch(arch, text);
     let form = Seen::of(arch).map_or_else(Form::default, |seen| seen.form(text));
     dispatch.least = dispatch.least.max(facts.min_stall).max(form.stall);

@@ -137,3 +137,18 @@ fn the_longest_path_goes_first_and_nothing_is_lost() {
     assert_eq!(sorted, f.block_insts(choice.block));
     assert_eq!(choose(&code, &settings).choices[0].order, choice.order, "the same every time");
 }
+
+#[test]
+fn results_that_take_their_time_on_a_sibling_get_a_scoreboard() {
+    let text = "func f sm_100 (R0, R2) {\n^a:\n R4:2 = DFMA R0:2, R2:2, R0:2\n R6:2 = DFMA R4:2, R2:2, R0:2\n EXIT !exit\n}";
+    let module = parse(text).expect("parses");
+    let f = module.functions.into_iter().next().expect("a function");
+    let fields = |arch: &str| {
+        let code = Code::new(&f, &[], arch.parse().expect("an architecture"));
+        let made = rebuild(&code, &Original::new(&code)).expect("fields");
+        let insts: Vec<Inst> = f.blocks().flat_map(|block| f.block_insts(block)).copied().collect();
+        (made[insts[0].as_u32() as usize].write.is_some(), made[insts[1].as_u32() as usize].wait != 0)
+    };
+    // What is compiled for sm_100 runs on sm_103 as well.
+    assert_eq!(["sm_90", "sm_100", "sm_103"].map(fields), [(false, false), (true, true), (true, true)]);
+}

@@ -122,9 +122,14 @@ pub struct Distance {
 pub struct OpcodeFacts {
     /// Results come back when they are ready, and scoreboards say so.
     pub decoupled: bool,
+    /// One in [`BOARDED`] or more of them sets a scoreboard for its result in compiled code, whether or not most do.
+    pub boarded: bool,
     /// The least stall, whatever follows.
     pub min_stall: u8,
 }
+
+/// See [`OpcodeFacts::boarded`].
+const BOARDED: u64 = 20;
 
 /// What was mined for one group of architectures.
 #[derive(Debug, Clone, Default)]
@@ -165,12 +170,10 @@ struct OpcodeRow {
     opcode: String,
     decoupled: String,
     min_stall: u8,
-    #[serde(rename = "seen")]
-    _seen: u64,
+    seen: u64,
     #[serde(rename = "kernels")]
     _kernels: u32,
-    #[serde(rename = "write_board")]
-    _write_board: u64,
+    write_board: u64,
     #[serde(rename = "read_board")]
     _read_board: u64,
     source: String,
@@ -197,7 +200,8 @@ impl MinedTable {
             if row.value.source.is_empty() {
                 return Err(row.error("no source"));
             }
-            let facts = OpcodeFacts { decoupled, min_stall: row.value.min_stall };
+            let boarded = row.value.write_board > 0 && row.value.write_board * BOARDED >= row.value.seen;
+            let facts = OpcodeFacts { decoupled, boarded, min_stall: row.value.min_stall };
             if table.opcodes.insert(row.value.opcode.clone(), facts).is_some() {
                 return Err(row.error(format!("duplicate opcode {}", row.value.opcode)));
             }

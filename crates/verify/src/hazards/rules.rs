@@ -161,7 +161,8 @@ impl Rules {
 
     fn opcode(&self, text: &str) -> OpcodeInfo {
         let category = Category::of(text);
-        let default = OpcodeFacts { decoupled: category.is_none_or(is_decoupled), min_stall: 1 };
+        let default =
+            OpcodeFacts { decoupled: category.is_none_or(is_decoupled), boarded: false, min_stall: 1 };
         OpcodeInfo {
             category,
             facts: self.table.opcode(text).unwrap_or(default),
