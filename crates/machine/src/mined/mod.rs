@@ -122,13 +122,13 @@ pub struct Distance {
 pub struct OpcodeFacts {
     /// Results come back when they are ready, and scoreboards say so.
     pub decoupled: bool,
-    /// One in [`BOARDED`] or more of them sets a scoreboard for its result in compiled code, whether or not most do.
+    /// One in twenty or more of them sets a scoreboard for its result in compiled code, whether or not most do.
     pub boarded: bool,
     /// The least stall, whatever follows.
     pub min_stall: u8,
 }
 
-/// See [`OpcodeFacts::boarded`].
+/// One in so many with a scoreboard makes [`OpcodeFacts::boarded`].
 const BOARDED: u64 = 20;
 
 /// What was mined for one group of architectures.
