@@ -122,14 +122,11 @@ pub struct Distance {
 pub struct OpcodeFacts {
     /// Results come back when they are ready, and scoreboards say so.
     pub decoupled: bool,
-    /// One in twenty or more of them sets a scoreboard for its result in compiled code, whether or not most do.
+    /// Compiled code now and then sets a scoreboard for its result (`boarded_share` of constants.csv), whether or not it mostly does.
     pub boarded: bool,
     /// The least stall, whatever follows.
     pub min_stall: u8,
 }
-
-/// One in so many with a scoreboard makes [`OpcodeFacts::boarded`].
-const BOARDED: u64 = 20;
 
 /// What was mined for one group of architectures.
 #[derive(Debug, Clone, Default)]
@@ -200,7 +197,8 @@ impl MinedTable {
             if row.value.source.is_empty() {
                 return Err(row.error("no source"));
             }
-            let boarded = row.value.write_board > 0 && row.value.write_board * BOARDED >= row.value.seen;
+            let boarded = row.value.write_board > 0
+                && row.value.write_board * u64::from(crate::constants().boarded_share) >= row.value.seen;
             let facts = OpcodeFacts { decoupled, boarded, min_stall: row.value.min_stall };
             if table.opcodes.insert(row.value.opcode.clone(), facts).is_some() {
                 return Err(row.error(format!("duplicate opcode {}", row.value.opcode)));
