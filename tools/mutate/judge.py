@@ -6,7 +6,7 @@ import control
 import flow
 import spacing
 
-BOARD, DISTANCE, SET_TO_WAIT, MEETING = "scoreboard", "distance", "set-to-wait", "meeting"
+BOARD, DISTANCE, SET_TO_WAIT, COLLECTIVE = "scoreboard", "distance", "set-to-wait", "collective"
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def hazards(rules, block, producers=None, reach=None):
             if key in rules.floors and pair.distance < rules.floors[key][0]:
                 found.append(_distance(block, pair, key, rules.floors[key]))
         found += [_spacing(rules, block, i, *pair) for pair in spacing.broken(rules, block, i)]
-        found += _meeting(block, i)
+        found += _collective(block, i)
     return found
 
 
@@ -83,13 +83,13 @@ def _distance(block, pair, key, floor):
     return _hazard(block, pair, DISTANCE, pair.distance, fewest, reason, key)
 
 
-def _meets(instruction):
+def _converges(instruction):
     """Whether threads of a warp that run apart come together for a moment, or part again."""
     return instruction.base == "ENDCOLLECTIVE" or instruction.base == "WARPSYNC" and "COLLECTIVE" in instruction.opcode.split(".")
 
 
-def _meeting(block, i):
-    """A result that nothing has waited for where threads meet: ptxas waits for every one of them."""
+def _collective(block, i):
+    """A result that nothing has waited for where threads converge or part: ptxas waits for every one of them."""
     own = block[i].write_board
     if own == control.NONE:
         return []
@@ -98,9 +98,9 @@ def _meeting(block, i):
         # What comes later out of the same pipe may say that this is there, too.
         if any(block[j].waits >> board & 1 for board in boards):
             return []
-        if _meets(block[j]):
-            reason = f"{block[j].base} with the result of {block[i].base} under way, no wait covers it"
-            return [Hazard(MEETING, "settle", "", block[i].offset, block[j].offset, None, None, reason)]
+        if _converges(block[j]):
+            reason = f"{block[j].base} with the result of {block[i].base} in flight, no wait covers it"
+            return [Hazard(COLLECTIVE, "settle", "", block[i].offset, block[j].offset, None, None, reason)]
         boards |= {block[j].write_board} - {control.NONE}
     return []
 

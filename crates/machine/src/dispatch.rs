@@ -109,28 +109,6 @@ pub fn switches(opcode: &str) -> bool {
     opcode.split('.').next() == Some("BSYNC")
 }
 
-/// What may be under way when an instruction is issued that brings threads of a warp together which run apart, or lets them go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UnderWay {
-    /// Nothing that a scoreboard tells the end of: it belongs to threads that do not wait for each other.
-    Nothing,
-    /// Sources that are read, but no results.
-    Reads,
-}
-
-/// What may be under way when an opcode is issued; none where that is no matter.
-///
-/// Source: mined, sm_90. Of 168,652 instructions around collectives in libtorch 2.11, bitsandbytes 0.48.2 and cuSPARSE 12.6 none leaves a scoreboard
-/// set, and none of 158 `WARPSYNC.EXCLUSIVE` one for a result (27 for sources). Calls and returns are alike; `WARPSYNC`, `BSYNC`, `BREAK` and
-/// `BRA.DIV` are not. h200: with results of shuffles under way sums of a sparse product differ (`bench/gpu/silicon/library.py`, cuSPARSE).
-pub fn under_way(opcode: &str) -> Option<UnderWay> {
-    match opcode {
-        "WARPSYNC.COLLECTIVE" | "ENDCOLLECTIVE" => Some(UnderWay::Nothing),
-        "WARPSYNC.EXCLUSIVE" => Some(UnderWay::Reads),
-        _ => None,
-    }
-}
-
 /// Cycles until the warp's turn may go to other threads of it, behind whatever writes a predicate.
 pub fn predicate_settle(arch: Arch) -> u8 {
     predicate(arch).map_or(32, |row| row.settle)

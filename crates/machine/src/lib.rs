@@ -25,6 +25,7 @@
 mod arch;
 mod category;
 mod class;
+pub mod collectives;
 mod condition;
 mod constants;
 mod descriptor;

@@ -6,9 +6,10 @@
 use crate::state::predicate_place;
 use rustc_hash::FxHashMap;
 use sassafras_ir::{Effects, Function, Inst, Lane, LaneRef, Operand, RegClass, Role, Span};
+use sassafras_machine::collectives::in_flight;
 use sassafras_machine::dispatch::{
     Dispatch, ExpectedLatency, Overwriter, Pipe, addend_spacing, dispatch, expected_latency,
-    longest_source_read, predicate_settle, source_read, under_way,
+    longest_source_read, predicate_settle, source_read,
 };
 use sassafras_machine::mined::seen::{Form, Kind, Seen, place};
 use sassafras_machine::mined::{
@@ -60,8 +61,8 @@ pub enum Special {
     No,
     /// `DEPBAR`: waits for a scoreboard's count.
     Depbar,
-    /// `WARPSYNC.COLLECTIVE`, `ENDCOLLECTIVE` and the like: waits for everything, since threads that run apart meet or part.
-    Meeting,
+    /// `WARPSYNC.COLLECTIVE`, `ENDCOLLECTIVE` and the like: waits for every scoreboard: threads that run apart converge or part.
+    Collective,
     /// `ATOM`: its predicate comes with the read scoreboard.
     GenericAtomic,
     /// Runs beside the warp and is waited for by groups; nothing is known of single results.
@@ -255,7 +256,7 @@ fn op(table: Option<&MinedTable>, arch: Arch, text: &str) -> Op {
     let form = Seen::of(arch).map_or_else(Form::default, |seen| seen.form(text));
     dispatch.least = dispatch.least.max(facts.min_stall).max(form.stall);
     let special = match text.split('.').next().unwrap_or(text) {
-        _ if under_way(text).is_some() => Special::Meeting,
+        _ if in_flight(text).is_some() => Special::Collective,
         "DEPBAR" => Special::Depbar,
         "ATOM" => Special::GenericAtomic,
         "WARPGROUP" => Special::Warpgroup,

@@ -387,8 +387,8 @@ impl Pass<'_, '_> {
         if code.op(inst).arrives {
             self.arrive(inst, &mut mask);
         }
-        let meeting = code.op(inst).special == Special::Meeting;
-        if effects.intersects(Effects::CALL | Effects::RET) || meeting {
+        let collective = code.op(inst).special == Special::Collective;
+        if effects.intersects(Effects::CALL | Effects::RET) || collective {
             for pending in self.state.guarded() {
                 match self.board_for(&pending, mask) {
                     Some(board) => mask |= board,
@@ -396,7 +396,7 @@ impl Pass<'_, '_> {
                 }
             }
         }
-        if meeting {
+        if collective {
             mask |=
                 self.state.set.iter().enumerate().fold(0, |all, (b, set)| all | u8::from(set.is_some()) << b);
         }

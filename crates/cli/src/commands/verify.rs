@@ -301,6 +301,9 @@ fn describe(
         HazardKind::WaitTooSoon => "waits for a scoreboard that may not be set yet",
         HazardKind::Stall => "stalls less than its opcode needs, whatever follows",
         HazardKind::Pipe => "goes into a pipe that has not taken up the one before",
+        HazardKind::Settle if finding.needed.is_none() => {
+            "lets threads that run apart converge or part with this in flight"
+        }
         HazardKind::Settle => "gives the warp's turn away before the one before has settled",
         HazardKind::Unseen => "stands closer than compiled code was ever seen to leave such a pair",
         HazardKind::Field => "has a control field that means nothing on this machine",

@@ -3,9 +3,10 @@
 use super::walk::{HazardKind, Pair};
 use rustc_hash::FxHashMap;
 use sassafras_ir::{Effects, Function, Inst, Operand, RegClass, Role};
+use sassafras_machine::collectives::{InFlight, in_flight};
 use sassafras_machine::dispatch::{
-    Dispatch, Overwriter, Pipe, UnderWay, addend_spacing, known_dispatch, longest_source_read,
-    predicate_settle_min, source_read, switches, under_way,
+    Dispatch, Overwriter, Pipe, addend_spacing, known_dispatch, longest_source_read, predicate_settle_min,
+    source_read, switches,
 };
 use sassafras_machine::mined::seen::Seen;
 use sassafras_machine::mined::{
@@ -365,8 +366,8 @@ pub(super) enum Special {
     Bar,
     /// Finished when everything issued before it is.
     Fence,
-    /// Brings threads of a warp together that run apart, or lets them go.
-    Meeting(UnderWay),
+    /// Lets threads of a warp that run apart converge for a moment, or part again, with nothing else in flight.
+    Collective(InFlight),
     /// Its predicate says what kind of memory the address lies in, which is known when the sources are read.
     GenericAtomic,
     /// Runs beside the warp and is waited for by groups.
@@ -377,8 +378,8 @@ pub(super) enum Special {
 
 impl Special {
     fn of(text: &str) -> Special {
-        if let Some(allowed) = under_way(text) {
-            return Special::Meeting(allowed);
+        if let Some(allowed) = in_flight(text) {
+            return Special::Collective(allowed);
         }
         match text.split('.').next().unwrap_or(text) {
             "DEPBAR" => Special::Depbar,

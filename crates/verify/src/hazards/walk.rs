@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sassafras_control::Violation;
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::{Block, Effects, Function, Inst, Lane, LaneRef, Operand, RegClass, Role};
-use sassafras_machine::dispatch::UnderWay;
+use sassafras_machine::collectives::InFlight;
 use sassafras_machine::mined::{ClassNumber, File, Queues, Use};
 use sassafras_machine::{Category, constants};
 
@@ -393,8 +393,8 @@ impl<'a> Walker<'a> {
         let control = Fields::of(f, inst);
         self.legality(inst, &control, observer);
         self.wait(inst, &control, observer);
-        if let Special::Meeting(allowed) = self.info(inst).special {
-            self.under_way(inst, allowed, observer);
+        if let Special::Collective(allowed) = self.info(inst).special {
+            self.collective(inst, allowed, observer);
         }
         // On sm_70 an `IADD3 RZ, RZ, RZ, RZ` stands where nothing is to be done.
         if control.runs && !(f.defs(inst).is_empty() && f.uses(inst).is_empty() && is_alu(self.info(inst))) {
@@ -525,12 +525,12 @@ impl<'a> Walker<'a> {
         self.live.note_wait();
     }
 
-    /// Who brings threads together or lets them go waits for everything that may not be under way then.
-    fn under_way(&mut self, inst: Inst, allowed: UnderWay, observer: &mut impl Observer) {
+    /// Who lets threads converge or part waits for everything that may not be in flight then.
+    fn collective(&mut self, inst: Inst, allowed: InFlight, observer: &mut impl Observer) {
         let mut setters: Vec<Inst> = self
             .live
             .guarded()
-            .filter(|fact| fact.write || allowed == UnderWay::Nothing)
+            .filter(|fact| fact.write || allowed == InFlight::Nothing)
             .map(|fact| fact.producer)
             .collect();
         setters.dedup();
