@@ -2,7 +2,7 @@
 //!
 //! Two accesses conflict when one of them writes, their spaces overlap and they are not known to be disjoint; they are
 //! known to be disjoint when they have the same address registers, holding the same values, and byte ranges that do not
-//! meet. Accesses with the same address registers form a *group*; accesses of different groups of one region always
+//! meet. A store that may be volatile is never known to be disjoint from anything. Accesses with the same address registers form a *group*; accesses of different groups of one region always
 //! conflict.
 //!
 //! That makes the writes of a region a sequence of *runs*, each of one group: every write of a run comes after every
@@ -49,6 +49,9 @@ pub(crate) fn regions(space: Space) -> u8 {
 /// The bytes that an access covers relative to its address registers; `None` when that cannot be said.
 pub(crate) fn byte_range(access: &MemAccess) -> Option<Range<i64>> {
     let width = access.width.filter(|&w| w <= MAX_TRACKED_WIDTH)?;
+    if access.flags.contains(AccessFlags::MAYBE_VOLATILE) {
+        return None; // another thread's bytes may be meant
+    }
     let near = access.offset.unsigned_abs() <= MAX_TRACKED_OFFSET;
     (near && access.space.is_byte_addressed()).then(|| access.offset..access.offset + i64::from(width))
 }

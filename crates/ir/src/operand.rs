@@ -146,6 +146,9 @@ bitflags! {
         const ATOMIC = 2;
         /// A load from memory that does not change while the kernel runs.
         const READ_ONLY = 4;
+        /// A store that may be volatile in the source: its code does not say so. Threads of a warp may tell each other something by it, so
+        /// that addresses of one thread prove nothing: it keeps its order among all accesses to its memory.
+        const MAYBE_VOLATILE = 8;
     }
 }
 
@@ -154,7 +157,7 @@ bitflags! {
 pub struct MemAccess {
     /// Where it goes.
     pub space: Space,
-    /// Volatile, atomic, read-only.
+    /// Volatile, perhaps volatile, atomic, read-only.
     pub flags: AccessFlags,
     /// Bytes per thread; `None` when not known.
     pub width: Option<u32>,

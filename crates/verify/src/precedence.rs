@@ -218,6 +218,9 @@ impl Positions {
 /// First byte and the one behind the last, relative to the address registers. Not known when they are so far away that
 /// an address of 32 bits may come around to the same bytes.
 fn bytes_of(access: &MemAccess) -> Option<(i64, i64)> {
+    if access.flags.contains(AccessFlags::MAYBE_VOLATILE) {
+        return None;
+    }
     let (start, end) = (access.offset, access.offset.checked_add(i64::from(access.width?))?);
     let half = 1 << 31;
     (access.space.is_byte_addressed() && -half <= start && end <= half).then_some((start, end))

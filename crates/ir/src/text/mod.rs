@@ -19,7 +19,7 @@
 //! * `RZ`, `URZ`, `PT`, `UPT` are the constant registers; `c[bank][offset]` is a constant-bank word; `$name` a special
 //!   register or symbol; `^name` a block; `tied(0) R4:2` a use that shares the registers of definition 0.
 //! * `space.width.flag[base+index+offset]` is a memory access: left of `=` it is written, right of it read. Flags:
-//!   `volatile`, `atomic` (left side only, read and written), `read_only`. Without a width its size is not known. Each
+//!   `volatile`, `maybe_volatile`, `atomic` (left side only, read and written), `read_only`. Without a width its size is not known. Each
 //!   part of the address may be missing; a lone index is written `[0+UR4]`, a lone offset `[16]`.
 //! * `@P0` runs the instruction when the predicate is set, `@!P0` when it is clear. Numbers are decimal or `0x…`.
 //! * `!name` adds an effect: `branch`, `exit`, `ret`, `call`, `barrier`, `convergence`, `cross_lane`, `ordered`, `opaque`.

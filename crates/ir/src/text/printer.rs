@@ -82,8 +82,9 @@ fn write_operand(f: &Function, operand: Operand, out: &mut String) -> fmt::Resul
     }
 }
 
-pub(super) const FLAG_NAMES: [(&str, AccessFlags); 3] = [
+pub(super) const FLAG_NAMES: [(&str, AccessFlags); 4] = [
     ("volatile", AccessFlags::VOLATILE),
+    ("maybe_volatile", AccessFlags::MAYBE_VOLATILE),
     ("atomic", AccessFlags::ATOMIC),
     ("read_only", AccessFlags::READ_ONLY),
 ];

@@ -79,6 +79,8 @@ pub(crate) enum Order {
     Constant,
     /// Keeps its place among all strong accesses.
     Strong,
+    /// Nothing says whether it is strong: a store keeps its place among all accesses to its memory.
+    Unmarked,
 }
 
 impl FromStr for Order {
@@ -89,6 +91,7 @@ impl FromStr for Order {
             "weak" => Ok(Order::Weak),
             "constant" => Ok(Order::Constant),
             "strong" => Ok(Order::Strong),
+            "unmarked" => Ok(Order::Unmarked),
             _ => Err(format!("`{text}` is no memory order")),
         }
     }
@@ -227,6 +230,8 @@ impl MemSpec {
         match (order, self.kind) {
             (Order::Weak, _) => AccessFlags::empty(),
             (Order::Constant, MemKind::Load) => AccessFlags::READ_ONLY,
+            (Order::Unmarked, MemKind::Store) => AccessFlags::MAYBE_VOLATILE,
+            (Order::Unmarked, _) => AccessFlags::empty(),
             _ => AccessFlags::VOLATILE,
         }
     }
