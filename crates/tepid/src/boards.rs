@@ -245,7 +245,7 @@ impl Assigner<'_, '_> {
                 continue;
             }
             let old = &self.original.fields[index(inst)];
-            let token = self.original.tokens.contains_key(&inst);
+            let token = self.original.is_fence(inst);
             let guarded = code.writes(inst).iter().any(|touch| code.is_guarded(inst, touch));
             let (write, read) = (window.write_until[at], window.read_until[at]);
             let mut need = |until: u32, latency: u16, is_read| {

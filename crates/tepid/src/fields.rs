@@ -615,7 +615,7 @@ impl Pass<'_, '_> {
                 let plain = matches!(touch.used_as, Use::Operand | Use::Address);
                 let general = touch.file == File::General;
                 // Uniform registers are read at issue, but by bulk copies, which have no other sources.
-                let uniform = touch.file == File::Uniform && self.original.tokens.contains_key(&inst);
+                let uniform = touch.file == File::Uniform && self.original.is_fence(inst);
                 if plain && (general || uniform) {
                     let pending = new(touch.lane, false, touch.high, true, read.or(write), &self.state);
                     self.state.add(pending);

@@ -1,9 +1,11 @@
 //! What the control fields that code came with say beyond register hazards.
 //!
-//! Most scoreboards guard registers, and those are found again from the instructions alone. Four things are not:
+//! Most scoreboards guard registers, and those are found again from the instructions alone. Five things are not:
 //!
 //! * a fence or a bulk copy sets a scoreboard that guards no register. Whoever waited for it must wait again: the pair
 //!   becomes a *token*, written by one and read by the other, and nothing moves across either;
+//! * an acquire is a load or an atomic, and a fence or a `NOP` behind it that waits for its result without reading it: nothing behind may
+//!   be issued before it is there. Whoever ordered memory and waited for a read of memory waits for it again, by a token, too;
 //! * `DEPBAR` names a scoreboard and a count in its own word. Scoreboards that it names are *pinned*: who set one sets it
 //!   again, in the same order, and nobody else does;
 //! * `WARPSYNC` names the place behind it: it stays there;
@@ -12,10 +14,10 @@
 use crate::code::{Code, LANES, Special, index};
 use crate::spacing;
 use fixedbitset::FixedBitSet;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sassafras_control::{Field, RawControl, volta};
 use sassafras_ir::cfg::Cfg;
-use sassafras_ir::{Effects, Function, Inst, Operand, Payload};
+use sassafras_ir::{AccessFlags, Effects, Function, Inst, Operand, Payload};
 use sassafras_machine::mined::{File, Use};
 use smallvec::SmallVec;
 
@@ -51,6 +53,11 @@ impl Fields {
             wait: raw.get(Field::Wait),
             reuse: raw.get(Field::Reuse),
         }
+    }
+
+    /// The scoreboards that are set, as a mask.
+    pub fn boards(self) -> u8 {
+        [self.write, self.read].into_iter().flatten().fold(0, |mask, board| mask | 1 << board)
     }
 
     /// The word with these fields.
@@ -97,8 +104,10 @@ pub struct Original {
     pub fields: Vec<Fields>,
     /// Scoreboards that a `DEPBAR` names, as a mask.
     pub pinned: u8,
-    /// Instructions that set a scoreboard for no register, each with its token.
+    /// Instructions that set a scoreboard that somebody waited for without reading a register, each with its token.
     pub tokens: FxHashMap<Inst, u16>,
+    /// Those of them that read memory, and guard their results by that scoreboard.
+    acquired: FixedBitSet,
     /// The tokens that an instruction waits for.
     pub waits: FxHashMap<Inst, SmallVec<[u16; 2]>>,
     held: Vec<(Inst, Effects)>,
@@ -135,14 +144,21 @@ impl Original {
             fields,
             pinned: pinned & 0x3f,
             tokens: FxHashMap::default(),
+            acquired: FixedBitSet::with_capacity(f.inst_count()),
             waits: FxHashMap::default(),
             held: Vec::new(),
             drains,
             still: FixedBitSet::with_capacity(f.inst_count()),
         };
+        let setters = setters
+            .into_iter()
+            .map(|inst| Setter { inst, boards: original.boards(inst) })
+            .collect::<Vec<_>>();
         if !setters.is_empty() {
-            original.follow(code, &setters);
+            let waits = follow(code, &original.fields, &setters, |_| true);
+            original.add_tokens(&setters, waits);
         }
+        original.find_acquires(code);
         original.find_held(code);
         original
     }
@@ -180,9 +196,8 @@ impl Original {
         for &inst in code.f.blocks().flat_map(|block| code.f.block_insts(block)) {
             let special = code.op(inst).special;
             let old = self.fields[index(inst)];
-            let boards =
-                [old.write, old.read].into_iter().flatten().fold(0u8, |mask, board| mask | 1 << board);
-            let is_token = self.tokens.contains_key(&inst) || self.waits.contains_key(&inst);
+            let boards = old.boards();
+            let is_token = self.is_fence(inst) || self.waits_for_fence(inst);
             if special == Special::Warpgroup
                 || ends_in_place(code.f, inst)
                 || is_token && boards & self.pinned == 0 && special != Special::Depbar
@@ -196,63 +211,134 @@ impl Original {
         self.held.extend(rare.ones().map(|inst| (Inst::from_u32(inst as u32), Effects::ORDERED)));
     }
 
-    /// Finds who waited for each setter, along all paths.
-    fn follow(&mut self, code: &Code<'_>, setters: &[Inst]) {
-        let f = code.f;
-        for (token, &inst) in setters.iter().enumerate() {
-            self.tokens.insert(inst, LANES + token as u16);
+    /// The scoreboards that an instruction set.
+    fn boards(&self, inst: Inst) -> u8 {
+        self.fields[index(inst)].boards()
+    }
+
+    /// Whether an instruction set a scoreboard that guards no register.
+    pub fn is_fence(&self, inst: Inst) -> bool {
+        self.tokens.contains_key(&inst) && !self.acquired.contains(index(inst))
+    }
+
+    fn waits_for_fence(&self, inst: Inst) -> bool {
+        let fences = self.tokens.len() - self.acquired.count_ones(..);
+        // Fences have the lowest numbers.
+        self.waits
+            .get(&inst)
+            .is_some_and(|waits| waits.iter().any(|&lane| usize::from(lane - LANES) < fences))
+    }
+
+    /// Gives tokens to those who were waited for, or guard nothing.
+    fn add_tokens(&mut self, setters: &[Setter], waits: Vec<(Inst, u32)>) {
+        let first = self.tokens.len();
+        // More than there are numbers for share the last one: whoever waits for one of these waits for all.
+        let token = |setter: usize| LANES + (first + setter).min(usize::from(u16::MAX - LANES)) as u16;
+        for (number, setter) in setters.iter().enumerate() {
+            self.tokens.insert(setter.inst, token(number));
         }
-        let boards: Vec<u8> = setters
-            .iter()
-            .map(|&inst| {
-                let old = self.fields[index(inst)];
-                [old.write, old.read].into_iter().flatten().fold(0, |mask, board| mask | 1 << board)
+        for (inst, setter) in waits {
+            self.waits.entry(inst).or_default().push(token(setter as usize));
+        }
+    }
+
+    /// Finds who orders memory and waited for reads of it. Cost: a data flow over the reads of memory, where there is such a wait at all.
+    fn find_acquires(&mut self, code: &Code<'_>) {
+        let f = code.f;
+        let orders = |inst: Inst| {
+            let effects = f.inst(inst).effects;
+            effects.intersects(Effects::BARRIER | Effects::CONVERGENCE)
+                && !effects.intersects(Effects::TERMINATOR)
+                && code.op(inst).special != Special::Depbar
+        };
+        let insts = || f.blocks().flat_map(|block| f.block_insts(block)).copied();
+        if !insts().any(|inst| self.fields[index(inst)].wait != 0 && orders(inst)) {
+            return;
+        }
+        let reads = |inst: Inst| {
+            f.accesses(inst).any(|(access, written)| {
+                !access.reads_constant_memory() && (!written || access.flags.contains(AccessFlags::ATOMIC))
             })
+        };
+        let candidates: Vec<Setter> = insts()
+            .filter(|inst| reads(*inst) && !self.tokens.contains_key(inst))
+            .filter_map(|inst| Some(Setter { inst, boards: 1 << self.fields[index(inst)].write? }))
             .collect();
-        let cfg = Cfg::new(f);
-        let mut entry = vec![FixedBitSet::with_capacity(setters.len()); f.block_count()];
-        let mut queue: Vec<_> = cfg.reverse_post_order().to_vec();
-        queue.extend(f.blocks().filter(|&block| !cfg.is_reachable(block)));
-        queue.reverse();
-        while let Some(block) = queue.pop() {
-            let mut live = entry[block.as_u32() as usize].clone();
-            for &inst in f.block_insts(block) {
-                let wait = self.fields[index(inst)].wait;
-                let (mut counted, mut drained) = (0, wait);
-                if let (Special::Depbar, Payload::Word(word)) = (code.op(inst).special, f.inst(inst).payload)
-                {
-                    let depbar = Depbar::of(word);
-                    drained |= depbar.drained;
-                    counted = 1 << depbar.board;
-                }
-                if drained | counted != 0 && !live.is_clear() {
-                    let met: Vec<usize> =
-                        live.ones().filter(|&token| boards[token] & (drained | counted) != 0).collect();
-                    for token in met {
-                        let waits = self.waits.entry(inst).or_default();
-                        let lane = LANES + token as u16;
-                        if !waits.contains(&lane) {
-                            waits.push(lane);
-                        }
-                        live.set(token, boards[token] & drained == 0);
+        let waits = follow(code, &self.fields, &candidates, orders);
+        let mut waited: Vec<u32> = waits.iter().map(|&(_, setter)| setter).collect();
+        waited.sort_unstable();
+        waited.dedup();
+        let setters: Vec<Setter> = waited.iter().map(|&setter| candidates[setter as usize]).collect();
+        let renumbered = waits
+            .into_iter()
+            .filter_map(|(inst, setter)| Some((inst, waited.binary_search(&setter).ok()? as u32)));
+        let renumbered = renumbered.collect();
+        self.add_tokens(&setters, renumbered);
+        self.acquired.extend(setters.iter().map(|setter| index(setter.inst)));
+    }
+}
+
+/// An instruction, and the scoreboards of it that are followed.
+#[derive(Clone, Copy)]
+struct Setter {
+    inst: Inst,
+    boards: u8,
+}
+
+/// Finds who waited for each setter, along all paths: pairs of who waited and the setter's number, once each. Only those count whom `counts` says.
+fn follow(
+    code: &Code<'_>,
+    fields: &[Fields],
+    setters: &[Setter],
+    counts: impl Fn(Inst) -> bool,
+) -> Vec<(Inst, u32)> {
+    let f = code.f;
+    let number: FxHashMap<Inst, usize> =
+        setters.iter().enumerate().map(|(n, setter)| (setter.inst, n)).collect();
+    let mut waits: FxHashSet<(Inst, u32)> = FxHashSet::default();
+    let cfg = Cfg::new(f);
+    let mut entry = vec![FixedBitSet::with_capacity(setters.len()); f.block_count()];
+    let mut queue: Vec<_> = cfg.reverse_post_order().to_vec();
+    queue.extend(f.blocks().filter(|&block| !cfg.is_reachable(block)));
+    queue.reverse();
+    while let Some(block) = queue.pop() {
+        let mut live = entry[block.as_u32() as usize].clone();
+        for &inst in f.block_insts(block) {
+            let wait = fields[index(inst)].wait;
+            let (mut counted, mut drained) = (0, wait);
+            if let (Special::Depbar, Payload::Word(word)) = (code.op(inst).special, f.inst(inst).payload) {
+                let depbar = Depbar::of(word);
+                drained |= depbar.drained;
+                counted = 1 << depbar.board;
+            }
+            if drained | counted != 0 && !live.is_clear() {
+                let met: Vec<usize> =
+                    live.ones().filter(|&n| setters[n].boards & (drained | counted) != 0).collect();
+                for n in met {
+                    if counts(inst) {
+                        waits.insert((inst, n as u32));
                     }
-                }
-                if f.inst(inst).effects.contains(Effects::CALL) {
-                    live.clear();
-                }
-                if let Some(&lane) = self.tokens.get(&inst) {
-                    live.insert(usize::from(lane - LANES));
+                    live.set(n, setters[n].boards & drained == 0);
                 }
             }
-            for &succ in cfg.succs(block) {
-                let slot = &mut entry[succ.as_u32() as usize];
-                if !live.is_subset(slot) {
-                    slot.union_with(&live);
-                    queue.push(succ);
-                }
+            if f.inst(inst).effects.contains(Effects::CALL) {
+                live.clear();
+            }
+            if let Some(&n) = number.get(&inst) {
+                live.insert(n);
+            }
+        }
+        for &succ in cfg.succs(block) {
+            let slot = &mut entry[succ.as_u32() as usize];
+            if !live.is_subset(slot) {
+                slot.union_with(&live);
+                queue.push(succ);
             }
         }
     }
+    let mut waits: Vec<_> = waits.into_iter().collect();
+    waits.sort_unstable();
+    waits
 }
 
 /// Whether an instruction names the place behind it as the one where threads meet, and so cannot move.

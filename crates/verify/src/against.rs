@@ -157,6 +157,14 @@ pub enum Change {
     /// The order computes something else.
     #[error("{0}")]
     Order(Illegal),
+    /// An instruction orders memory, and no longer waits for a read that it waited for.
+    #[error("`{inst}` orders memory, and no longer waits for what `{read}` reads")]
+    Acquire {
+        /// The instruction.
+        inst: String,
+        /// What was waited for.
+        read: String,
+    },
     /// A register that the code does not have.
     #[error("`{inst}` names {span}, and the code may name {limit} registers of this kind")]
     NoRegister {

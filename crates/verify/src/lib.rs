@@ -9,6 +9,7 @@
 //! * [`hazards`]: that every hazard of scheduled SASS is covered by stalls or scoreboards;
 //! * [`tile`]: that a scheduled loop of tile operations computes what the loop does, without races or deadlocks.
 
+mod acquires;
 pub mod against;
 pub mod hazards;
 mod live;

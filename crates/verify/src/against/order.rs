@@ -3,6 +3,7 @@
 use super::baggage::{Baggage, Numbers};
 use super::rename::{Limits, Twins};
 use super::{Change, Comparison, Difference};
+use crate::acquires;
 use crate::live::Live;
 use crate::reorder::{self, Illegal};
 use rustc_hash::FxHashMap;
@@ -89,8 +90,15 @@ pub(super) fn compare(
             limits,
             live: OnceCell::new(),
         };
-        for block in routine.lifted.function.blocks() {
-            compared.block(block, &boundaries, &mut found);
+        let before = found.differences.len();
+        let orders: Vec<Option<Vec<u32>>> = routine
+            .lifted
+            .function
+            .blocks()
+            .map(|block| compared.block(block, &boundaries, &mut found))
+            .collect();
+        if found.differences.len() == before && orders.iter().any(Option::is_some) {
+            found.differences.extend(compared.acquires(&orders));
         }
         compared.padding(&mut found.differences);
     }
@@ -122,16 +130,17 @@ impl Compared<'_, '_> {
         &self.routine.lifted.function
     }
 
-    fn block(&self, block: Block, boundaries: &[Boundary], found: &mut Comparison) {
+    /// Compares a block; returns for every new place the old one, where they are not all the same and can be told.
+    fn block(&self, block: Block, boundaries: &[Boundary], found: &mut Comparison) -> Option<Vec<u32>> {
         let insts = self.function().block_insts(block);
-        let Some(&first) = insts.first() else { return };
+        let &first = insts.first()?;
         let first = self.routine.slot(first);
         let end = first + insts.len() as u32;
         let range = first as usize..end as usize;
         let unmoved = self.old.words[range.clone()] == self.new.words[range]
             && self.old.baggage.within(first, end) == self.new.baggage.within(first, end);
         if unmoved {
-            return;
+            return None;
         }
         let mut differences = Vec::new();
         let (mut places, left) = self.recover(first, end);
@@ -157,7 +166,7 @@ impl Compared<'_, '_> {
                 }
             }
         }
-        if let Some(order) = order {
+        if let Some(order) = &order {
             found.moved += order.iter().enumerate().filter(|&(i, &from)| i as u32 != from).count() as u64;
             for boundary in boundaries {
                 let before = (boundary.offset.div_ceil(16)).saturating_sub(first.into());
@@ -169,6 +178,32 @@ impl Compared<'_, '_> {
         }
         differences.truncate(PER_BLOCK);
         found.differences.append(&mut differences);
+        order
+    }
+
+    /// Reads of memory that the old code waited for where it orders memory, and the new code does not.
+    fn acquires(&self, orders: &[Option<Vec<u32>>]) -> Vec<Difference> {
+        let f = self.function();
+        let old = |inst: Inst| Some(self.old.words[self.routine.slot(inst) as usize]);
+        let awaited = acquires::Code { f, order: |block| f.block_insts(block).to_vec(), word: old }.awaited();
+        let order = |block: Block| match &orders[block.as_u32() as usize] {
+            Some(order) => order.iter().map(|&from| f.block_insts(block)[from as usize]).collect(),
+            None => f.block_insts(block).to_vec(),
+        };
+        let places: FxHashMap<Inst, u32> = f
+            .blocks()
+            .flat_map(|block| {
+                let first = f.block_insts(block).first().map_or(0, |&inst| self.routine.slot(inst));
+                order(block).into_iter().zip(first..)
+            })
+            .collect();
+        let new = |inst: Inst| places.get(&inst).map(|&slot| self.new.words[slot as usize]);
+        let lost = acquires::Code { f, order, word: new }.lost(&awaited);
+        let text = |inst: Inst| self.text(self.old, self.routine.slot(inst));
+        let change = |(inst, read)| {
+            self.difference(places[&inst], Change::Acquire { inst: text(inst), read: text(read) })
+        };
+        lost.into_iter().take(PER_BLOCK).map(change).collect()
     }
 
     /// Whether an order of the old words is one that computes something else.

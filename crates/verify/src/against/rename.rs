@@ -237,9 +237,10 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphanumeric())
 }
 
-/// The registers that a text shows.
+/// The registers that a text shows. What stands behind a point is a modifier: the byte of `R9.B1` is no convergence barrier.
 fn registers_shown(text: &str) -> impl Iterator<Item = Lane> {
-    pieces(text).filter_map(|piece| {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '.');
+    words.filter_map(|word| word.split('.').next()).filter_map(|piece| {
         let digits = piece.find(|c: char| c.is_ascii_digit())?;
         let (prefix, number) = piece.split_at(digits);
         let class = RegClass::ALL.into_iter().find(|class| class.prefix() == prefix)?;

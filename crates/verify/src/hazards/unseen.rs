@@ -9,6 +9,7 @@
 use super::rules::Rules;
 use super::walk::HazardKind;
 use super::{Finding, Pair};
+use crate::acquires::{self, Awaited};
 use rustc_hash::FxHashMap;
 use sassafras_control::{Field, volta};
 use sassafras_ir::{Effects, Function, Inst, Payload};
@@ -89,16 +90,24 @@ pub struct Came {
     stalls: Vec<u16>,
     /// How many waits stand before each instruction in its block, its own included.
     waits: Vec<u32>,
+    /// Who waited for reads of memory to order it.
+    awaited: Awaited,
 }
 
 impl Came {
     /// From words that are as they came. Instructions are numbered in the order of the code that came, wherever they stand now.
     pub fn of(f: &Function) -> Came {
         let count = f.inst_count();
-        let mut came = Came { issued: vec![0; count], stalls: vec![0; count], waits: vec![0; count] };
-        for block in f.blocks() {
+        let order = |block| {
             let mut insts = f.block_insts(block).to_vec();
             insts.sort_unstable();
+            insts
+        };
+        let awaited = acquires::Code { f, order, word: |inst| word(f, inst) }.awaited();
+        let mut came =
+            Came { issued: vec![0; count], stalls: vec![0; count], waits: vec![0; count], awaited };
+        for block in f.blocks() {
+            let insts = order(block);
             let (mut clock, mut waits) = (0, 0);
             for inst in insts {
                 let (stall, wait) = match f.inst(inst).payload {
@@ -129,13 +138,23 @@ impl Came {
 }
 
 /// What a scheduler has brought closer than compiled code was ever seen to leave it, firm rows or not, and closer than it came; and pairs
-/// of which nothing is known that changed places or lost some of their distance. Code that somebody else compiled is not asked that much.
+/// of which nothing is known that changed places or lost some of their distance. Code that somebody else compiled is not asked that much. And
+/// acquires that are none any more.
 pub fn rewritten(f: &Function, came: &Came, rules: &Rules) -> Vec<Finding> {
-    let Some(seen) = rules.seen else { return Vec::new() };
+    let now = acquires::Code { f, order: |block| f.block_insts(block).to_vec(), word: |inst| word(f, inst) };
+    let acquire = |(consumer, producer)| Finding {
+        kind: HazardKind::Acquire,
+        lane: None,
+        producer,
+        consumer,
+        needed: None,
+        given: 0,
+    };
+    let mut findings: Vec<Finding> = now.lost(&came.awaited).into_iter().map(acquire).collect();
+    let Some(seen) = rules.seen else { return findings };
     let forms = forms(f, rules);
     let form = |inst: Inst| forms[f.inst(inst).opcode.as_u32() as usize];
     let mut known = Known::new(f, seen, &forms);
-    let mut findings = Vec::new();
     near(
         f,
         |_| true,
@@ -306,6 +325,13 @@ fn reads(forms: &[Form], pair: &Pair<'_>) -> Option<(Kind, Form, Form)> {
     let (first, second) = (form(pair.producer), form(pair.consumer));
     let place = place(first.serial, pair.predicate(), second.late, pair.slot);
     Some((Kind::reads(pair.file(), pair.part % 2 == 1, pair.used_as, place), first, second))
+}
+
+fn word(f: &Function, inst: Inst) -> Option<u128> {
+    match f.inst(inst).payload {
+        Payload::Word(word) => Some(word),
+        Payload::None | Payload::Text(_) => None,
+    }
 }
 
 /// The stall of an instruction that runs and is understood, and whether it waits for a scoreboard.

@@ -33,11 +33,13 @@ pub enum HazardKind {
     Field,
     /// Closer than compiled code was ever seen to leave such a pair.
     Unseen,
+    /// Orders memory, and no longer waits for a read of memory that it waited for.
+    Acquire,
 }
 
 impl HazardKind {
     /// Every kind.
-    pub const ALL: [HazardKind; 9] = [
+    pub const ALL: [HazardKind; 10] = [
         HazardKind::Raw,
         HazardKind::War,
         HazardKind::Waw,
@@ -47,6 +49,7 @@ impl HazardKind {
         HazardKind::Settle,
         HazardKind::Field,
         HazardKind::Unseen,
+        HazardKind::Acquire,
     ];
 
     /// A short name.
@@ -61,6 +64,7 @@ impl HazardKind {
             HazardKind::Settle => "settle",
             HazardKind::Field => "field",
             HazardKind::Unseen => "unseen",
+            HazardKind::Acquire => "acquire",
         }
     }
 }
