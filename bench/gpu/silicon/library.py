@@ -26,11 +26,12 @@ import summary
 
 MODES = "rebuild,default,shuffle1"
 ORIGINALS = 7  # sums by atomics differ now and then: two runs of cuSPARSE called 11 cases steady that seven did not
+AGAIN = 9  # more of them, of the cases that differ alone
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
 
-def worker(program: str, out: Path, name: str) -> None:
-    """The process: writes a digest of every result."""
+def worker(program: str, out: Path, name: str, only: list[str]) -> None:
+    """The process: writes a digest of every result, or of those of some cases."""
     import torch
     from torch.utils._pytree import tree_flatten
 
@@ -40,6 +41,8 @@ def worker(program: str, out: Path, name: str) -> None:
     sys.path.insert(0, str(PROGRAMS))
     with open(out, "w", buffering=1) as file:
         for case, function in importlib.import_module(program).results(torch):
+            if only and case not in only:
+                continue
             try:
                 record = {"digest": operator_worker.digest(torch, tree_flatten, function())}
             except RuntimeError as error:  # what the library does not take is no matter here
@@ -53,8 +56,8 @@ def worker(program: str, out: Path, name: str) -> None:
         file.write(json.dumps({"done": 0}) + "\n")
 
 
-def run(options: argparse.Namespace, name: str, other: Path | None) -> cases.Results:
-    """All cases, in a process of their own, with another library in the place of the installed one."""
+def run(options: argparse.Namespace, name: str, other: Path | None, only: list[str] | None = None) -> cases.Results:
+    """All cases, or some, in a process of their own, with another library in the place of the installed one."""
     folder = options.out / name
     folder.mkdir(parents=True, exist_ok=True)
     package = shadow.installed()
@@ -62,7 +65,7 @@ def run(options: argparse.Namespace, name: str, other: Path | None) -> cases.Res
     path = shadow.make(options.out / "shadow", package, {}, beside)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(path), os.environ.get("PYTHONPATH")]))}
     begin = time.monotonic()
-    words = [sys.executable, __file__, "--worker", options.program, str(folder / "0.jsonl"), options.library.name]
+    words = [sys.executable, __file__, "--worker", options.program, str(folder / "0.jsonl"), options.library.name, *(only or [])]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=options.limit)
     print(f"{name}: {time.monotonic() - begin:.0f} s", flush=True)
     found = cases.load(folder)
@@ -73,7 +76,7 @@ def run(options: argparse.Namespace, name: str, other: Path | None) -> cases.Res
 
 def main() -> int:
     if sys.argv[1:2] == ["--worker"]:
-        worker(sys.argv[2], Path(sys.argv[3]), sys.argv[4])
+        worker(sys.argv[2], Path(sys.argv[3]), sys.argv[4], sys.argv[5:])
         return 0
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sassafras", type=Path, required=True)
@@ -84,11 +87,12 @@ def main() -> int:
     parser.add_argument("--arch", default="sm_90", help="the code that the GPU loads")
     parser.add_argument("--extra", default="", help="more options for sassafras")
     parser.add_argument("--commit", default="?", help="stands beside results")
+    parser.add_argument("--originals", type=int, default=ORIGINALS, help="runs that tell which cases are steady")
     parser.add_argument("--limit", type=float, default=600, help="seconds for one run")
     options = parser.parse_args()
     options.out = options.out.resolve()
     options.out.mkdir(parents=True, exist_ok=True)
-    originals = [run(options, f"original-{number}", None) for number in range(1, ORIGINALS + 1)]
+    originals = [run(options, f"original-{number}", None) for number in range(1, options.originals + 1)]
     rows = []
     for mode in options.modes.split(","):
         target = options.out / "libraries" / mode / options.library.name
@@ -100,7 +104,12 @@ def main() -> int:
         found = run(options, mode, target)
         right = found.loaded == {str(target)}
         note = f"ran {options.library.name}" if right else f"LOADED: {', '.join(sorted(found.loaded)) or 'nothing'}"
-        row = summary.row(options.program, mode, cases.compare(originals, found), options.commit, note)
+        verdict = cases.compare(originals, found)
+        if verdict["different"]:
+            # Inputs are others when other cases are left out: these runs are compared with each other alone.
+            again = [run(options, f"again-{mode}-{number}", None, verdict["different"]) for number in range(AGAIN)]
+            verdict = cases.without(verdict, again)
+        row = summary.row(options.program, mode, verdict, options.commit, note)
         rows.append(row if right else row | {"failed": True})
         summary.write(options.out / "summary.json", rows)
         target.unlink()  # they are large
