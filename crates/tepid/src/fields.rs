@@ -638,7 +638,10 @@ impl Pass<'_, '_> {
             }
         }
         if let Some(&lane) = self.original.tokens.get(&inst) {
-            let pending = new(lane, true, false, true, result, &self.state);
+            let mut pending = new(lane, true, false, true, result, &self.state);
+            if !self.original.is_fence(inst) {
+                pending.queue = 0; // whoever orders memory waits for the read itself, not for a later one
+            }
             self.state.add(pending);
         }
     }

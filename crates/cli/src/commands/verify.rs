@@ -305,6 +305,7 @@ fn describe(
             "lets threads that run apart converge or part with this in flight"
         }
         HazardKind::Settle => "gives the warp's turn away before the one before has settled",
+        HazardKind::Reuse => "reads a source that was kept at hand, and whose register was written since",
         HazardKind::Acquire => "orders memory, and no longer waits for a read of memory that it waited for",
         HazardKind::Unseen => "stands closer than compiled code was ever seen to leave such a pair",
         HazardKind::Field => "has a control field that means nothing on this machine",

@@ -1,7 +1,7 @@
 //! The control field of an instruction, and what waiting instructions say in fields of their own.
 
 use sassafras_control::{Control, Family, Field, Violation, volta};
-use sassafras_ir::{Function, Inst, Payload};
+use sassafras_ir::{Function, Inst, Lane, Payload, RegClass};
 
 /// What the checker needs of a control field.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +12,12 @@ pub(super) struct Fields {
     pub read: Option<u8>,
     /// Not guarded by the constant false.
     pub runs: bool,
+    /// Another warp may go first.
+    pub yields: bool,
+    /// The sources that stay at hand, by place.
+    pub reuse: u8,
+    /// What the word has in the places of source registers.
+    pub sources: Option<[u8; 3]>,
     /// Why the fields together mean nothing on sm_70 and later.
     pub violation: Option<Violation>,
 }
@@ -20,7 +26,17 @@ impl Fields {
     /// An instruction without a word has no control field and counts as stall 1.
     pub fn of(f: &Function, inst: Inst) -> Fields {
         let Payload::Word(word) = f.inst(inst).payload else {
-            return Fields { stall: 1, wait: 0, write: None, read: None, runs: true, violation: None };
+            return Fields {
+                stall: 1,
+                wait: 0,
+                write: None,
+                read: None,
+                runs: true,
+                yields: false,
+                reuse: 0,
+                sources: None,
+                violation: None,
+            };
         };
         let raw = volta::read(word);
         let board = |field| Some(raw.get(field)).filter(|&b| b < 6);
@@ -30,8 +46,22 @@ impl Fields {
             write: board(Field::Write),
             read: board(Field::Read),
             runs: word >> 12 & 15 != 15,
+            yields: raw.get(Field::Yield) == 0,
+            reuse: raw.get(Field::Reuse),
+            sources: Some([24, 32, 64].map(|low| (word >> low) as u8)),
             violation: Control::try_new(raw, Family::Volta).err(),
         }
+    }
+}
+
+impl Fields {
+    /// Whether a general register stays at hand for the next instruction.
+    pub fn keeps(&self, lane: Lane) -> bool {
+        let kept = |place: usize| self.reuse >> place & 1 == 1;
+        lane.class() == RegClass::Gpr
+            && self.sources.is_some_and(|sources| {
+                sources.iter().enumerate().any(|(place, &at)| kept(place) && u32::from(at) == lane.index())
+            })
     }
 }
 

@@ -41,6 +41,7 @@
 
 mod asked;
 mod fields;
+mod reuse;
 pub mod rules;
 mod spacing;
 mod state;
@@ -85,6 +86,7 @@ impl Finding {
         let lane = self.lane.map_or(String::new(), |lane| format!(" on {lane}"));
         let needed = match (self.kind, self.needed) {
             (HazardKind::Field, _) => "a control field that this machine has".to_owned(),
+            (HazardKind::Reuse, _) => "its reuse flag cleared".to_owned(),
             (_, Some(cycles)) => format!("{cycles} cycles"),
             (_, None) => "a scoreboard".to_owned(),
         };
@@ -160,6 +162,7 @@ pub fn check(f: &Function, rules: &Rules) -> Report {
         report.pairs += block.pairs;
     }
     report.findings.extend(unseen::check(f, rules, &forms));
+    report.findings.extend(reuse::check(f, rules));
     report.findings.sort_by_key(|f| (f.consumer, f.producer, f.lane, f.kind));
     report.findings.dedup();
     report

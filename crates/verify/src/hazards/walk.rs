@@ -33,13 +33,15 @@ pub enum HazardKind {
     Field,
     /// Closer than compiled code was ever seen to leave such a pair.
     Unseen,
+    /// Keeps a source at hand that the register no longer holds.
+    Reuse,
     /// Orders memory, and no longer waits for a read of memory that it waited for.
     Acquire,
 }
 
 impl HazardKind {
     /// Every kind.
-    pub const ALL: [HazardKind; 10] = [
+    pub const ALL: [HazardKind; 11] = [
         HazardKind::Raw,
         HazardKind::War,
         HazardKind::Waw,
@@ -49,6 +51,7 @@ impl HazardKind {
         HazardKind::Settle,
         HazardKind::Field,
         HazardKind::Unseen,
+        HazardKind::Reuse,
         HazardKind::Acquire,
     ];
 
@@ -64,6 +67,7 @@ impl HazardKind {
             HazardKind::Settle => "settle",
             HazardKind::Field => "field",
             HazardKind::Unseen => "unseen",
+            HazardKind::Reuse => "reuse",
             HazardKind::Acquire => "acquire",
         }
     }
@@ -432,7 +436,9 @@ impl<'a> Walker<'a> {
                 if !fact.write || accumulates(fact) {
                     continue;
                 }
-                let excluded = exclude(self.live.current(fact.tag), guard);
+                // What stays at hand for the next one stays so for all threads, not for those alone that run this one.
+                let keeps = !self.info(inst).facts.decoupled && control.keeps(read.lane);
+                let excluded = exclude(self.live.current(fact.tag), guard) && !keeps;
                 if !excluded || O::WANTS_ALL {
                     let pair = self.pair(fact, inst, HazardKind::Raw, read, used_as(f, inst, read.role));
                     if excluded { observer.excluded(&pair) } else { observer.pair(&pair) }
