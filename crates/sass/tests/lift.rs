@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sassafras_ir::cfg::Cfg;
-use sassafras_ir::{Block, Effects, Operand, Payload, verify};
+use sassafras_ir::{AccessFlags, Block, Effects, Operand, Payload, verify};
 use sassafras_machine::Arch;
 use sassafras_sass::{Code, LiftError, Lifted, lift};
 
@@ -26,6 +26,19 @@ fn succs(lifted: &Lifted, block: usize) -> Vec<u32> {
     let cfg = Cfg::new(&lifted.function);
     let block = lifted.function.blocks().nth(block).expect("a block");
     cfg.succs(block).iter().map(|b| b.as_u32()).collect()
+}
+
+#[test]
+fn what_threads_of_a_warp_tell_each_other_stays_in_order() {
+    const STS: u128 = 0x0800 << 64 | 0x0000_0000_0700_7388; // STS [R7], R0
+    const LDS: u128 = 0x0800 << 64 | 0x0000_4000_0704_7984; // LDS R4, [R7+0x40]
+    let lifted = lift_words(&[STS, NOP, LDS, EXIT], &[]).expect("lifts");
+    let f = &lifted.function;
+    let insts: Vec<_> = f.blocks().flat_map(|block| f.block_insts(block)).copied().collect();
+    let flags = |at: usize| f.accesses(insts[at]).map(|(access, _)| access.flags).collect::<Vec<_>>();
+    assert_eq!(flags(0), [AccessFlags::MAYBE_VOLATILE], "st.volatile.shared has the same word");
+    assert_eq!(flags(2), [AccessFlags::empty()], "stores keep their order against all loads");
+    assert!(f.inst(insts[1]).effects.contains(Effects::CONVERGENCE), "__syncwarp() leaves it");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Control fields and orders of small functions, as a person would expect them.
 
 use sassafras_ir::text::parse;
-use sassafras_ir::{Function, Inst};
+use sassafras_ir::{Function, Inst, Lane, RegClass};
 use sassafras_machine::Arch;
 use sassafras_tepid::function::choose;
 use sassafras_tepid::schedule::{Policy, Settings};
@@ -55,6 +55,48 @@ fn nothing_is_under_way_where_threads_come_together_for_a_moment() {
     let board = |at: usize| 1 << made[at].write.expect("a scoreboard");
     assert_eq!([made[1].wait, made[3].wait & board(2)], [board(0), board(2)]);
     assert_eq!(made[4].wait, 0, "waited for before");
+}
+
+#[test]
+fn whoever_ordered_memory_and_waited_for_a_load_waits_again() {
+    let word =
+        |wait: u128, write: u128| format!("raw({:#x})", wait << 116 | write << 110 | 7 << 113 | 1 << 105);
+    let text = |fence: u128| {
+        format!(
+            "^a:\n R4 = LDG.E.STRONG.GPU global.4.volatile[R0] {}\n CCTL !barrier {}\n R5 = LDG.E global.4[R2] {}\n R6 = FADD R4, R5 {}\n \
+             EXIT !exit {}",
+            word(0, 3),
+            word(fence, 7),
+            word(0, 4),
+            word(0x18, 7),
+            word(0, 7)
+        )
+    };
+    let made = fields(&function(&text(1 << 3)));
+    assert_eq!(made[1].wait, 1 << made[0].write.expect("a scoreboard"), "an acquire");
+    assert_eq!(fields(&function(&text(0)))[1].wait, 0, "only a fence");
+}
+
+#[test]
+fn a_source_is_kept_for_threads_that_read_it() {
+    let reuse = |first: &str, second: &str, between: &str| {
+        let body =
+            format!("^a:\n {first}R4 = IADD3 R0, R2\n{between} {second}R5 = IADD3 R0, R3\n EXIT !exit");
+        let module = parse(&format!("func f sm_90 (R0, R2, R3, P0) {{\n{body}\n}}")).expect("parses");
+        let f = &module.functions[0];
+        let span = |index| Some(Lane::physical(RegClass::Gpr, index).expect("there").into());
+        let sources: Vec<_> =
+            f.blocks().flat_map(|block| f.block_insts(block)).map(|_| [span(0), None, None]).collect();
+        let code = Code::new(f, &sources, arch());
+        let made = rebuild(&code, &Original::new(&code)).expect("fields");
+        made[0].reuse & 1 == 1
+    };
+    assert!(reuse("", "", ""));
+    assert!(reuse("", "@P0 ", ""), "all of them were there");
+    assert!(reuse("@P0 ", "@P0 ", ""));
+    assert!(!reuse("@P0 ", "", ""), "other threads' may not have been there");
+    assert!(!reuse("@P0 ", "@!P0 ", ""));
+    assert!(!reuse("@P0 ", "@P0 ", " P0 = ISETP R2\n"), "not the same predicate any more");
 }
 
 #[test]

@@ -187,6 +187,7 @@ impl Maker<'_> {
         if kind < 5 || kind == 9 {
             let mut access = self.access();
             access.flags.set(AccessFlags::ATOMIC, self.rng.chance(20));
+            access.flags.set(AccessFlags::MAYBE_VOLATILE, self.rng.chance(10));
             defs.push(Operand::Mem(f.add_mem(access)));
         }
     }

@@ -1,6 +1,6 @@
 //! The hazard checker on small functions whose control fields are written out: `S4 B01 W2 R3 | R1 = FFMA R0, R0, R0`
 //! is stall 4, wait for scoreboards 0 and 1, set 2 when the result is there and 3 when the sources are read; `Y` is the
-//! hold bit, `U9` keeps operands, `X` a guard that never holds, `N` a matrix instruction that does not end its group, `V1` a wait that leaves one group.
+//! hold bit, `U9` keeps operands, `K0:28` has R28 in the first place of operands, `X` a guard that never holds, `N` a matrix instruction that does not end its group, `V1` a wait that leaves one group.
 
 use sassafras_control::{Field, RawControl, volta};
 use sassafras_ir::{Function, text};
@@ -34,6 +34,11 @@ fn function(body: &str) -> Function {
                 }
                 "Y" => set(Field::Yield, 1),
                 "U" => set(Field::Reuse, digits.parse().expect("a mask")),
+                "K" => {
+                    let (place, register) = digits.split_once(':').expect("K<place>:<register>");
+                    let low = [24, 32, 64][place.parse::<usize>().expect("a place")];
+                    word |= register.parse::<u128>().expect("a register") << low;
+                }
                 "X" => word |= 15 << 12,
                 "G" => {}
                 "N" => word |= 7 << 84,
@@ -275,6 +280,32 @@ fn fields_that_mean_nothing_are_reported() {
     // Stall 12 and more exists only without the hold bit.
     assert_eq!(kinds("S12 Y | NOP\nS1 | EXIT !exit"), [(HazardKind::Field, None, 0)]);
     assert_eq!(kinds("S12 | NOP\nS1 | EXIT !exit"), []);
+}
+
+#[test]
+fn what_is_kept_at_hand_is_there_for_all_threads() {
+    let body = |stall: u8, reuse: u8| {
+        format!(
+            "S{stall} Y | @!P0 R28 = IMAD.MOV R37\nS5 Y U{reuse} K0:28 | @P0 R29 = IMAD R28, R27\nS5 Y K0:28 | R30 = VIADD R28\n\
+             S5 Y | EXIT !exit"
+        )
+    };
+    assert_eq!(kinds_on("sm_90", &body(2, 0)), [], "guards exclude each other");
+    assert_eq!(kinds_on("sm_90", &body(4, 1)), []);
+    assert_eq!(kinds_on("sm_90", &body(2, 1)), [HazardKind::Raw], "the old one of other threads is kept");
+}
+
+#[test]
+fn an_acquire_stays_one() {
+    let body = |wait: &str, last: &str| {
+        format!(
+            "S4 W0 | R4 = LDG.E.STRONG.GPU global.4.volatile[R2:2]\nS4 {wait} | CCTL !barrier\nS2 W1 | R5 = LDG global.4[R6:2]\n\
+             S5 {last} | R7 = IADD3 R4, R5\nS5 | EXIT !exit"
+        )
+    };
+    assert!(!closer(&body("B0", "B1"), &body("B0", "B01")));
+    assert!(closer(&body("B0", "B1"), &body("", "B01")), "the fence no longer waits");
+    assert!(!closer(&body("", "B01"), &body("", "B01")), "it never did");
 }
 
 #[test]

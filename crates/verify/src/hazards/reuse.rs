@@ -32,22 +32,22 @@ pub(super) fn check(f: &Function, rules: &Rules) -> Vec<Finding> {
             // What takes its time reads its sources elsewhere, and its flags mean something else.
             if !opcodes[f.inst(inst).opcode.as_u32() as usize].facts.decoupled {
                 for (place, banks) in places.iter_mut().enumerate() {
-                    let Some(register) = source(f, inst, &control, place) else { continue };
-                    let kept = &mut banks[usize::from(register % 2)];
-                    if let Some(Kept { by, .. }) =
-                        kept.filter(|kept| kept.register == register && kept.written)
-                    {
-                        findings.push(Finding {
+                    let Some((first, lanes)) = source(f, inst, &control, place) else { continue };
+                    // A pair takes both banks, each with its register.
+                    for register in first..first.saturating_add(lanes.min(2)) {
+                        let kept = &mut banks[usize::from(register % 2)];
+                        let stale = kept.filter(|kept| kept.register == register && kept.written);
+                        findings.extend(stale.map(|kept| Finding {
                             kind: HazardKind::Reuse,
                             lane: None,
-                            producer: by,
+                            producer: kept.by,
                             consumer: inst,
                             needed: None,
                             given: 0,
-                        });
+                        }));
+                        let flagged = control.reuse >> place & 1 == 1;
+                        *kept = flagged.then_some(Kept { register, by: inst, written: false });
                     }
-                    let flagged = control.reuse >> place & 1 == 1;
-                    *kept = flagged.then_some(Kept { register, by: inst, written: false });
                 }
             }
             f.for_each_write(inst, |write| {
@@ -68,13 +68,56 @@ pub(super) fn check(f: &Function, rules: &Rules) -> Vec<Finding> {
 /// Flags mean nothing with a longer stall.
 const LONGEST: u8 = 11;
 
-/// The general register that an instruction reads from a place, by its word: there it must be an operand, too.
-fn source(f: &Function, inst: Inst, control: &Fields, place: usize) -> Option<u8> {
+/// The general registers that an instruction reads from a place, by its word: the first, and how many. They must be an operand, too.
+fn source(f: &Function, inst: Inst, control: &Fields, place: usize) -> Option<(u8, u8)> {
     let register = control.sources?[place];
-    let mut reads = false;
+    let (mut role, mut lanes) = (None, 0);
     f.for_each_read(inst, |read| {
-        let is_operand = matches!(read.role, Role::Operand(_));
-        reads |= is_operand && read.lane.class() == RegClass::Gpr && read.lane.index() == u32::from(register);
+        let is_operand = matches!(read.role, Role::Operand(_)) && read.lane.class() == RegClass::Gpr;
+        if is_operand
+            && read.lane.index() == u32::from(register) + u32::from(lanes)
+            && role.is_none_or(|role| role == read.role)
+        {
+            (role, lanes) = (Some(read.role), lanes + 1);
+        }
     });
-    reads.then_some(register)
+    (lanes > 0).then_some((register, lanes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sassafras_ir::text::parse;
+
+    /// The kinds that are found in instructions with these words, each with its text, stall and flags.
+    fn found(insts: &[(&str, [u8; 3], u8, u8)]) -> usize {
+        let mut text = String::from("func f sm_90 (R0, R1, R2, R3, R4, R5, R6, R7, P0) {\n^a:\n");
+        for (inst, sources, stall, reuse) in insts {
+            let places = [24, 32, 64]
+                .into_iter()
+                .zip(*sources)
+                .fold(0u128, |word, (low, at)| word | u128::from(at) << low);
+            let control =
+                u128::from(*stall) << 105 | 1 << 109 | 7 << 110 | 7 << 113 | u128::from(*reuse) << 122;
+            text += &format!("  {inst} raw({:#x})\n", places | 7 << 12 | control);
+        }
+        let module = parse(&(text + "}\n")).expect("parses");
+        let arch = "sm_90".parse().expect("known");
+        check(&module.functions[0], Rules::of(arch)).len()
+    }
+
+    #[test]
+    fn a_kept_source_is_not_written_before_it_is_read_again() {
+        let keep = ("R4 = IADD3 R2, R3", [2, 3, 255], 5, 1);
+        let read = ("R5 = IADD3 R2, R3", [2, 3, 255], 5, 0);
+        let write = ("R2 = MOV R6", [255, 6, 255], 5, 0);
+        assert_eq!(found(&[keep, read]), 0);
+        assert_eq!(found(&[keep, write, read]), 1);
+        assert_eq!(found(&[("R2 = IADD3 R2, R3", [2, 3, 255], 5, 1), read]), 1, "by the instruction itself");
+        assert_eq!(found(&[("R4 = IADD3 R2, R3", [2, 3, 255], 5, 0), write, read]), 0, "nothing was kept");
+        let other = ("R7 = IADD3 R4, R3", [4, 3, 255], 5, 0);
+        assert_eq!(found(&[keep, write, other, read]), 0, "another took the place");
+        let bank = ("R7 = IADD3 R5, R3", [5, 3, 255], 5, 0);
+        assert_eq!(found(&[keep, write, bank, read]), 1, "the other bank is another place");
+    }
 }
