@@ -12,7 +12,7 @@ use std::path::Path;
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     if path == Path::new("-") {
         let mut out = std::io::stdout();
-        return out.write_all(bytes).and_then(|()| out.flush()).context("standard output");
+        return shown(out.write_all(bytes).and_then(|()| out.flush()));
     }
     replace(path, bytes, Durable::Yes).with_context(|| path.display().to_string())
 }
@@ -88,12 +88,33 @@ pub fn print_json(value: &impl Serialize) -> Result<()> {
     print(&format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
-/// Prints a text. Colour is removed where it is not wanted.
+/// Prints a text. Colour is removed where it is not wanted. Whoever reads it may stop at any time: that is no error, and what
+/// the command found is still to be said by its status.
 pub fn print(text: &str) -> Result<()> {
     let mut out = anstream::stdout();
-    out.write_all(text.as_bytes()).context("standard output")?;
-    out.flush().context("standard output")
+    shown(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
+
+/// What became of a text on standard output; a reader that went away had enough of it.
+fn shown(written: std::io::Result<()>) -> Result<()> {
+    match written {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("standard output"),
+    }
+}
+
+/// Nobody reads what is written to a [`Stream`] any more. Not an error, and a reason to stop: streams are listings, and
+/// no finding comes after them.
+#[derive(Debug)]
+pub struct ReaderGone;
+
+impl std::fmt::Display for ReaderGone {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("nobody reads standard output any more")
+    }
+}
+
+impl std::error::Error for ReaderGone {}
 
 /// Much text for standard output, written as it comes. Colour is removed where it is not wanted.
 pub struct Stream {
@@ -107,13 +128,26 @@ impl Stream {
     }
 
     /// Writes a text.
+    ///
+    /// # Errors
+    /// [`ReaderGone`], or that it cannot be written.
     pub fn write(&mut self, text: &str) -> Result<()> {
-        self.out.write_all(text.as_bytes()).context("standard output")
+        streamed(self.out.write_all(text.as_bytes()))
     }
 
     /// Writes what is left.
+    ///
+    /// # Errors
+    /// As [`Stream::write`].
     pub fn end(mut self) -> Result<()> {
-        self.out.flush().context("standard output")
+        streamed(self.out.flush())
+    }
+}
+
+fn streamed(written: std::io::Result<()>) -> Result<()> {
+    match written {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(ReaderGone.into()),
+        written => written.context("standard output"),
     }
 }
 

@@ -65,3 +65,46 @@ fn what_is_made_of_a_program_is_one() {
         assert_eq!(made & 0o100 != 0, runs, "{made:o} of {mode:o}");
     }
 }
+
+/// The status of a command whose standard output nobody reads.
+fn unread(arguments: &[&str]) -> Option<i32> {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sassafras"));
+    command.args(arguments).current_dir(binaries()).stdout(writer);
+    command.output().expect("the command runs").status.code()
+}
+
+fn binaries() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/binary.in")
+}
+
+#[test]
+fn the_status_says_what_was_found_though_nobody_reads() {
+    for json in [&[][..], &["--json"]] {
+        let status = |words: &[&str]| unread(&[words, json].concat());
+        assert_eq!(status(&["verify", "good.cubin"]), Some(0));
+        assert_eq!(status(&["verify", "bad.cubin"]), Some(1), "hazards");
+        assert_eq!(status(&["verify", "wrong.cubin", "--against", "good.cubin"]), Some(1), "differences");
+        assert_eq!(status(&["verify", "cut.cubin"]), Some(2), "unreadable");
+        assert_eq!(status(&["disasm", "good.cubin"]), Some(0), "a listing may be left");
+        assert_eq!(status(&["schedule", "cut.cubin"]), Some(2), "unreadable");
+    }
+}
+
+#[test]
+fn the_status_says_what_was_found_without_standard_output() {
+    let status = |words: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-c", words, env!("CARGO_BIN_EXE_sassafras")]).current_dir(binaries());
+        command.output().expect("the shell runs").status.code()
+    };
+    assert_eq!(status("\"$0\" verify bad.cubin >&-"), Some(1));
+    assert_eq!(status("\"$0\" verify cut.cubin >&-"), Some(2));
+    assert_eq!(status("\"$0\" verify bad.cubin >&- 2>&-"), Some(1));
+    if Path::new("/dev/full").exists() {
+        assert_eq!(status("\"$0\" verify good.cubin >/dev/full"), Some(2), "the report is lost");
+        assert_eq!(status("\"$0\" disasm good.cubin >/dev/full"), Some(2));
+        assert_eq!(status("\"$0\" schedule good.cubin -o - >/dev/full"), Some(2));
+    }
+}
