@@ -147,6 +147,34 @@ pub fn file(name: &str, bytes: &[u8], selection: &Selection, job: &Job) -> Resul
     Ok(Rescheduled { bytes: new, outcomes })
 }
 
+/// Checks a new version of a file, whoever made it, as one that was just rescheduled is checked: that it is a legal reordering of the
+/// one that came, and that no routine that differs has a hazard.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn accept(came: &[u8], new: &[u8]) -> Result<()> {
+    if came == new {
+        return Ok(());
+    }
+    let (original, container) = (Container::parse(came)?, Container::parse(new)?);
+    if let Some(difference) = against::files(&original, &container)?.differences.first() {
+        bail!("{difference}");
+    }
+    for (old, new) in original.cubins().zip(container.cubins()) {
+        let (old, new) = (original.bytes(old)?, container.bytes(new)?);
+        let (old, new) = (Cubin::parse(&old)?, Cubin::parse(&new)?);
+        let pairs = old.code().iter().zip(new.code()).filter(|(old, new)| old.bytes != new.bytes);
+        let changed: Vec<usize> = pairs.map(|(_, new)| new.section).collect();
+        if changed.is_empty() {
+            continue;
+        }
+        if let Some((section, why)) = hazards_in(&old, &new, &changed)?.into_iter().next() {
+            bail!("{}: {why}", new.sections()[section].name);
+        }
+    }
+    Ok(())
+}
+
 /// Reschedules the wanted kernels of one cubin.
 fn cubin(
     bytes: &[u8],
@@ -235,22 +263,27 @@ fn hazardous(
     new: &[u8],
     edits: &BTreeMap<usize, CodeEdit>,
 ) -> Result<Vec<(usize, String)>> {
-    let changed: Vec<&CodeEdit> = edits.values().filter(|edit| is_change(cubin, edit)).collect();
+    let changed = edits.values().filter(|edit| is_change(cubin, edit)).map(|edit| edit.section);
+    let changed: Vec<usize> = changed.collect();
     if changed.is_empty() {
         return Ok(Vec::new());
     }
-    let parsed = Cubin::parse(new)?;
-    let program = Program::new(&parsed)?;
-    let found: Vec<Option<(usize, String)>> = changed
+    hazards_in(cubin, &Cubin::parse(new)?, &changed)
+}
+
+/// Those of some sections of a new cubin with hazards in routines that differ from the ones that came.
+fn hazards_in(cubin: &Cubin<'_>, new: &Cubin<'_>, sections: &[usize]) -> Result<Vec<(usize, String)>> {
+    let program = Program::new(new)?;
+    let found: Vec<Option<(usize, String)>> = sections
         .par_iter()
-        .map(|edit| {
-            let code = parsed.code().iter().find(|code| code.section == edit.section)?;
+        .map(|&section| {
+            let code = new.code().iter().find(|code| code.section == section)?;
             let routines = match program.lift(code) {
                 Ok(routines) => routines,
-                Err(error) => return Some((edit.section, error.to_string())),
+                Err(error) => return Some((section, error.to_string())),
             };
             let rules = Rules::of(program.arch());
-            let came = cubin.code().iter().find(|code| code.section == edit.section)?;
+            let came = cubin.code().iter().find(|code| code.section == section)?;
             let is_changed = |routine: &&Routine| {
                 let range = routine.range.start as usize..routine.range.end as usize;
                 came.bytes.get(range.clone()) != code.bytes.get(range)
@@ -260,7 +293,7 @@ fn hazardous(
                 let report = hazards::check(f, rules);
                 let finding = report.findings.first()?;
                 let at = routine.offset(finding.consumer);
-                Some((edit.section, format!("a hazard at {at:#x} of the new order: {}", finding.describe(f))))
+                Some((section, format!("a hazard at {at:#x} of the new order: {}", finding.describe(f))))
             })
         })
         .collect();
