@@ -82,9 +82,10 @@ pub(crate) fn decompress(
         Compression::Lz4 => {
             lz4_flex::block::decompress_into(stored, &mut image).map_err(|error| failed(error.to_string()))?
         }
-        Compression::Zstd => ruzstd::decoding::FrameDecoder::new()
-            .decode_all(stored, &mut image)
-            .map_err(|error| failed(error.to_string()))?,
+        Compression::Zstd => {
+            crate::zstd_frame::decompress(stored, &mut image).map_err(failed)?;
+            image.len()
+        }
     };
     if written != image.len() {
         return Err(failed(format!("{written} bytes, the header says {claimed}")));

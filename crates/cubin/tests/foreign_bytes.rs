@@ -278,6 +278,23 @@ fn entries_of_a_fatbinary_share_their_room() {
     }
 }
 
+/// A frame that states another size than its entry is one that no other decoder takes.
+#[test]
+fn a_frame_that_lies_about_its_size_is_refused() {
+    let image = text(600);
+    let frame = zstd::bulk::compress(&image, 3).expect("room enough");
+    let good = build::fatbin(&[(90, 1 << 15, &frame, image.len() as u64)]);
+    let container = Container::parse(&good).expect("recognised");
+    assert!(*container.bytes(&container.images()[0]).expect("reads") == *image);
+    // Magic and descriptor, then the size.
+    let mut lying = frame.clone();
+    lying[5] ^= 1;
+    let lying = build::fatbin(&[(90, 1 << 15, &lying, image.len() as u64)]);
+    let container = Container::parse(&lying).expect("recognised");
+    let error = container.bytes(&container.images()[0]).expect_err("refused").to_string();
+    assert!(error.contains("zstd data: the frame says "), "{error}");
+}
+
 /// Reads everything there is to read.
 fn read(file: &[u8]) -> Result<(), Error> {
     let container = Container::parse_with(file, Limits { image_bytes: 1 << 20, ..Limits::default() })?;
