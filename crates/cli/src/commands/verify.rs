@@ -12,7 +12,7 @@ use sassafras_ir::Function;
 use sassafras_machine::state::StateTable;
 use sassafras_sass::program::Routine;
 use sassafras_verify::against::{self, Comparison};
-use sassafras_verify::hazards::{self, Finding, HazardKind, Rules};
+use sassafras_verify::hazards::{self, Finding, HazardKind, Paths, Rules};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -48,6 +48,9 @@ Examples:
   sassafras verify fast.ptx --against k.ptx
 
 Exit status: 0 clean; 1 a hazard or an illegal reordering; 2 unreadable.";
+
+/// Findings of one section that are shown in words: nobody reads more, and the rest is counted.
+const MOST_SHOWN: usize = 100;
 
 /// The JSON form. Bump `schema` when a field changes its meaning or goes away.
 #[derive(Serialize)]
@@ -257,12 +260,17 @@ fn check(file: &str, site: &Site<'_, '_>, selection: &Selection, in_words: bool)
         kernel.opaque += routine.lifted.opaque as u64;
         kernel.unknown += report.unknown;
         kernel.pairs += report.pairs;
-        for finding in &report.findings {
-            kernel.hazards.push(hazard(routine, finding));
-            if in_words {
-                describe(&mut kernel.text, arch, routine, finding)?;
+        if in_words && !report.findings.is_empty() {
+            let room = MOST_SHOWN.saturating_sub(kernel.hazards.len());
+            let (listing, paths) = (Listing::new(arch, routine), Paths::new(f));
+            for finding in report.findings.iter().take(room) {
+                describe(&mut kernel.text, &listing, f, &paths, finding)?;
             }
         }
+        kernel.hazards.extend(report.findings.iter().map(|finding| hazard(routine, finding)));
+    }
+    if in_words && kernel.hazards.len() > MOST_SHOWN {
+        writeln!(kernel.text, "  and {} more: `--json` has all", kernel.hazards.len() - MOST_SHOWN)?;
     }
     Ok(kernel)
 }
@@ -287,12 +295,11 @@ fn hidden(f: &Function, finding: &Finding) -> String {
 
 fn describe(
     out: &mut String,
-    arch: sassafras_machine::Arch,
-    routine: &Routine,
+    listing: &Listing<'_>,
+    f: &Function,
+    paths: &Paths<'_>,
     finding: &Finding,
 ) -> Result<()> {
-    let f = &routine.lifted.function;
-    let listing = Listing::new(arch, routine);
     let bold = anstyle::Style::new().bold();
     let what = match finding.kind {
         HazardKind::Raw => "reads a result that may not be there",
@@ -327,7 +334,7 @@ fn describe(
     )?;
     writeln!(out, "    {}", listing.line(finding.producer))?;
     writeln!(out, "    {}", listing.line(finding.consumer))?;
-    let path: Vec<String> = hazards::path(f, finding).into_iter().map(|block| listing.label(block)).collect();
+    let path: Vec<String> = paths.of(finding).into_iter().map(|block| listing.label(block)).collect();
     if path.len() > 1 {
         writeln!(out, "    by {}", path.join(" → "))?;
     }
