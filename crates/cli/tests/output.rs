@@ -108,3 +108,13 @@ fn the_status_says_what_was_found_without_standard_output() {
         assert_eq!(status("\"$0\" schedule good.cubin -o - >/dev/full"), Some(2));
     }
 }
+
+#[test]
+fn a_device_is_not_read() {
+    for name in ["/dev/zero", "/dev/null"] {
+        let output = sassafras(&["verify"], Path::new(name));
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.starts_with(&format!("error: {name}: a device, which need not end")), "{message}");
+    }
+}
