@@ -8,6 +8,7 @@ use crate::input::{Binary, Input, Selection, Text, kind_name};
 use crate::listing::Listing;
 use crate::output;
 use anyhow::{Context, Result, bail};
+use sassafras_cubin::{Container, ImageKind};
 use sassafras_ir::Function;
 use sassafras_machine::state::StateTable;
 use sassafras_sass::program::Routine;
@@ -47,7 +48,7 @@ Examples:
   sassafras verify fast.cubin --against k.cubin
   sassafras verify fast.ptx --against k.ptx
 
-Exit status: 0 clean; 1 a hazard or an illegal reordering; 2 unreadable.";
+Exit status: 0 clean; 1 a hazard or an illegal reordering; 2 unreadable, or nothing in it was checked.";
 
 /// Findings of one section that are shown in words: nobody reads more, and the rest is counted.
 const MOST_SHOWN: usize = 100;
@@ -206,8 +207,12 @@ fn binary(arguments: &Arguments, input: &Binary, original: Option<&Binary>) -> R
     for (reason, count) in &reasons {
         say(&format!("warning: {}: {count} kernels are not checked: {reason}", input.name));
     }
-    if kernels.is_empty() && !skipped.is_empty() && comparison.is_none() {
-        bail!("{}: nothing in it can be checked", input.name);
+    if kernels.iter().all(|kernel| kernel.instructions == 0) {
+        let why = unchecked(&container, skipped.len());
+        if comparison.is_none() {
+            bail!("{}: nothing in it was checked: {why}", input.name);
+        }
+        say(&format!("warning: {}: no code in it was checked for hazards: {why}", input.name));
     }
     let hazards = kernels.iter().map(|kernel| kernel.hazards.len()).sum();
     let differences = comparison.as_ref().map_or(0, |comparison| comparison.differences.len());
@@ -218,6 +223,20 @@ fn binary(arguments: &Arguments, input: &Binary, original: Option<&Binary>) -> R
         output::print(&summary(kind_name(container.kind()), input, &kernels, comparison.as_ref())?)?;
     }
     verdict(&input.name, hazards, differences)
+}
+
+/// Why there is nothing to say about hazards.
+fn unchecked(container: &Container<'_>, skipped: usize) -> String {
+    let (cubins, images) = (container.cubins().count(), container.images().len());
+    let ptx = container.images().iter().filter(|image| image.kind == ImageKind::Ptx).count();
+    match (cubins, images) {
+        (_, 0) => "it holds no image".to_owned(),
+        (0, _) if ptx == 1 => "it holds 1 image of PTX and no cubin".to_owned(),
+        (0, _) if ptx > 0 => format!("it holds {ptx} images of PTX and no cubin"),
+        (0, _) => "it holds no cubin".to_owned(),
+        _ if skipped > 0 => "all code in it is for architectures that are not checked".to_owned(),
+        _ => "its cubins hold no code".to_owned(),
+    }
 }
 
 fn verdict(name: &str, hazards: usize, differences: usize) -> Result<()> {

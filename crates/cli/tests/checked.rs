@@ -1,0 +1,59 @@
+//! Nothing looks clean that was not looked at.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+#[path = "../../cubin/tests/support/build.rs"]
+mod build;
+
+fn sassafras(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sassafras"));
+    command.args(arguments).current_dir(folder).output().expect("the command runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn input(name: &str) -> Vec<u8> {
+    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/binary.in").join(name))
+        .expect("there")
+}
+
+/// Files in which there is nothing that can be checked, and what is said of them.
+fn unchecked() -> Vec<(&'static str, Vec<u8>, &'static str)> {
+    let mut ptx = build::fatbin(&[(80, 0, b".version 8.0\n.target sm_80\n.address_size 64\n", 0)]);
+    ptx[16..18].copy_from_slice(&1u16.to_le_bytes());
+    let empty = build::fatbin(&[]);
+    let no_code = build::elf(190, 0x41, 0x0050_0550, &[]);
+    let mut old = input("good.cubin");
+    // The flags that name the architecture.
+    old[48..52].copy_from_slice(&0x0023_0523_u32.to_le_bytes());
+    vec![
+        ("ptx.fatbin", build::host(&[&ptx]), "1 image of PTX and no cubin"),
+        ("empty.fatbin", build::host(&[&empty]), "no image"),
+        ("no_code.cubin", no_code, "no code"),
+        ("old.cubin", old, "which no table knows"),
+    ]
+}
+
+#[test]
+fn what_holds_nothing_to_check_is_not_clean() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, bytes, why) in unchecked() {
+        std::fs::write(folder.path().join(name), bytes).expect("written");
+        for json in [&[][..], &["--json"]] {
+            let done = sassafras(folder.path(), &[&["verify", name], json].concat());
+            let said = text(&done.stderr);
+            assert_eq!(done.status.code(), Some(2), "{name}: {said}");
+            assert_eq!(text(&done.stdout), "", "{name}");
+            assert!(said.contains(&format!("error: {name}: nothing in it was checked")), "{said}");
+            assert!(said.contains(why), "{said}");
+        }
+        // Compared it can be, and it is said that this is all.
+        let done = sassafras(folder.path(), &["verify", name, "--against", name]);
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(0), "{name}: {said}");
+        assert!(said.contains(&format!("warning: {name}: no code in it was checked for hazards")), "{said}");
+    }
+}
