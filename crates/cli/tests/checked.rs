@@ -57,3 +57,39 @@ fn what_holds_nothing_to_check_is_not_clean() {
         assert!(said.contains(&format!("warning: {name}: no code in it was checked for hazards")), "{said}");
     }
 }
+
+#[test]
+fn what_was_not_verified_is_not_called_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).expect("written");
+    let last = |arguments: &[&str]| {
+        let done = sassafras(folder.path(), arguments);
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        text(&done.stdout).trim_end().lines().last().expect("a line").to_owned()
+    };
+    for (name, bytes, _) in unchecked() {
+        write(name, &bytes);
+        let said = last(&["schedule", name, "-o", "out"]);
+        assert!(said.ends_with("; nothing changed, and nothing was checked"), "{name}: {said}");
+    }
+    // A hazard that was there stays there, and nobody looked.
+    write("bad.cubin", &input("bad.cubin"));
+    let said = last(&["schedule", "bad.cubin", "--strategy", "original"]);
+    assert_eq!(
+        said,
+        "1 kernels, 0 kept with a reason; 0 of 8 instructions moved; nothing changed, and nothing was checked"
+    );
+    // One of two is kept: nobody knows what its first instruction does.
+    let good = input("good.cubin");
+    let load = 0x000e_a200_001e_e900_0000_0000_020b_7381_u128.to_le_bytes();
+    let at = good.windows(16).position(|word| word == load).expect("the load");
+    let mut unknown = good.clone();
+    unknown[at..at + 16].fill(0);
+    write("both.fatbin", &build::fatbin(&[(80, 0, &unknown, 0), (80, 0, &good, 0)]));
+    let said = last(&["schedule", "both.fatbin", "--strategy", "reverse"]);
+    assert!(said.starts_with("2 kernels, 1 kept with a reason; "), "{said}");
+    assert!(said.ends_with("; 1 verified, 1 as it came and not checked"), "{said}");
+    write("good.cubin", &good);
+    let said = last(&["schedule", "good.cubin", "--strategy", "reverse"]);
+    assert!(said.ends_with("; 1 verified"), "{said}");
+}

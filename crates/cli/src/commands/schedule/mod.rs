@@ -299,10 +299,22 @@ fn outcomes(name: &str, strategy: &str, outcomes: &[Outcome]) -> Result<String> 
     let instructions: u64 = outcomes.iter().map(|outcome| outcome.instructions).sum();
     writeln!(
         out,
-        "\n{} kernels, {kept} kept with a reason; {moved} of {instructions} instructions moved{others}{still}; verified",
-        outcomes.len()
+        "\n{} kernels, {kept} kept with a reason; {moved} of {instructions} instructions moved{others}{still}; {}",
+        outcomes.len(),
+        verified(outcomes)
     )?;
     Ok(out)
+}
+
+/// What the checkers looked at: kernels that changed. The others are as they came, with whatever is wrong in them.
+fn verified(outcomes: &[Outcome]) -> String {
+    let changed = outcomes.iter().filter(|outcome| !outcome.units.is_empty()).count();
+    match (changed, outcomes.len() - changed) {
+        (0, _) => "nothing changed, and nothing was checked".to_owned(),
+        (_, 0) => format!("{changed} verified"),
+        (_, 1) => format!("{changed} verified, 1 as it came and not checked"),
+        (_, same) => format!("{changed} verified, {same} as they came and not checked"),
+    }
 }
 
 /// Lines for blocks and routines that stay as they came in kernels that change.
