@@ -4,10 +4,10 @@ use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Writes a file under a temporary name beside it and renames it: a reader never sees half a file, and a failure leaves
-/// what was there. `-` is standard output. A link stays one, its file is replaced; what is no ordinary file (a device, a
+/// what was there. `-` is standard output. A link stays one, its file is replaced or made; what is no ordinary file (a device, a
 /// pipe) is written to as it is.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     if path == Path::new("-") {
@@ -55,11 +55,13 @@ fn replace_as(path: &Path, bytes: &[u8], durable: Durable, mode: u32) -> std::io
     let old = match std::fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => return std::fs::write(path, bytes),
         Ok(metadata) => Some(metadata),
-        Err(_) => None,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        // Links that go round, a folder that is none.
+        Err(error) => return Err(error),
     };
     let path = match old {
         Some(_) => path.canonicalize()?,
-        None => path.to_owned(),
+        None => behind_links(path)?,
     };
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -81,6 +83,18 @@ fn replace_as(path: &Path, bytes: &[u8], durable: Durable, mode: u32) -> std::io
     }
     file.persist(path)?;
     Ok(())
+}
+
+/// Where a path leads that nothing is at: a link to a file that is still to be made stays a link.
+fn behind_links(path: &Path) -> std::io::Result<PathBuf> {
+    /// As many as systems follow.
+    const MOST_LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(to) = std::fs::read_link(&path) else { return Ok(path) };
+        path = path.parent().unwrap_or(Path::new("")).join(to);
+    }
+    Err(std::io::Error::other("too many links, one behind the other"))
 }
 
 /// Prints a value as JSON.

@@ -32,6 +32,28 @@ fn a_link_stays_a_link_and_permissions_stay() {
 }
 
 #[test]
+fn a_link_to_nothing_stays_a_link_and_its_file_is_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    std::fs::create_dir(path("inner")).expect("made");
+    symlink("inner/second", path("first")).expect("linked");
+    symlink("../file", path("inner/second")).expect("linked");
+    assert!(sassafras(&["schedule", "-o"], &path("first")).status.success());
+    assert!(path("first").is_symlink() && path("inner/second").is_symlink());
+    assert!(!path("file").is_symlink());
+    assert!(std::fs::read_to_string(path("file")).expect("text").starts_with("func sgemm_step"));
+    assert_eq!(std::fs::read_dir(path("inner")).expect("a folder").count(), 1, "nothing is left behind");
+    // Where there can be no file there is an error, and nothing changes.
+    symlink("nowhere/file", path("lost")).expect("linked");
+    symlink("round", path("round")).expect("linked");
+    for name in ["lost", "round"] {
+        assert_eq!(sassafras(&["schedule", "-o"], &path(name)).status.code(), Some(2), "{name}");
+        assert!(path(name).is_symlink(), "{name}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 5);
+}
+
+#[test]
 fn what_is_no_file_is_never_replaced() {
     let folder = tempfile::tempdir().expect("a folder");
     let socket = folder.path().join("socket");
