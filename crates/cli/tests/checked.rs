@@ -93,3 +93,43 @@ fn what_was_not_verified_is_not_called_so() {
     let said = last(&["schedule", "good.cubin", "--strategy", "reverse"]);
     assert!(said.ends_with("; 1 verified"), "{said}");
 }
+
+/// Two identical instructions that trade places have moved for who knows where they came from, and for nobody else.
+#[test]
+fn schedule_and_verify_count_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cubin = input("good.cubin");
+    let load = 0x000e_a200_001e_e900_0000_0000_020b_7381_u128.to_le_bytes();
+    let code = cubin.windows(16).position(|word| word == load).expect("the load");
+    let mut words = cubin[code..code + 128].to_vec();
+    // FADD RZ, R20, R21 in three places, as it stands in the first of them but for the result.
+    words[48 + 2] = 255;
+    words.copy_within(48..64, 64);
+    words.copy_within(48..64, 80);
+    // Without lines, which would tell the three apart.
+    let mut symbols = vec![0; 24];
+    symbols.extend(build::symbol(1, 2, 0x10, 1, 0, 128));
+    let parts = [
+        build::Part { name: ".text.k", kind: 1, bytes: words, ..build::Part::default() },
+        build::Part { name: ".strtab", kind: 3, bytes: b"\0k\0".to_vec(), ..build::Part::default() },
+        build::Part { name: ".symtab", kind: 2, link: 2, info: 1, entry_size: 24, bytes: symbols },
+    ];
+    let flags = u32::from_le_bytes(cubin[48..52].try_into().expect("four bytes"));
+    std::fs::write(folder.path().join("in"), build::elf(190, cubin[7], flags, &parts)).expect("written");
+    let counted = |text: &str| -> u64 {
+        let (before, _) = text.split_once(" of 8 instructions moved").expect("a count");
+        before.rsplit(' ').next().and_then(|count| count.parse().ok()).expect("a number")
+    };
+    let mut apart = 0;
+    for seed in 0..20 {
+        let seed = seed.to_string();
+        let schedule = ["schedule", "in", "--strategy", "shuffle", "--seed", &seed, "-o", "out"];
+        let scheduled = counted(&text(&sassafras(folder.path(), &schedule).stdout));
+        let json = sassafras(folder.path(), &[&schedule[..], &["--json"]].concat());
+        let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
+        let verified = sassafras(folder.path(), &["verify", "out", "--against", "in"]);
+        assert_eq!(scheduled, counted(&text(&verified.stdout)), "seed {seed}");
+        apart += u32::from(json["kernels"][0]["moved"] != scheduled);
+    }
+    assert!(apart > 0, "the scheduler never exchanged the twins");
+}

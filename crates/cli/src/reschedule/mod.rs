@@ -99,6 +99,18 @@ pub struct Rescheduled {
     pub bytes: Vec<u8>,
     /// In file order.
     pub outcomes: Vec<Outcome>,
+    /// What the verifier counted in the new file.
+    pub counted: Counted,
+}
+
+/// Instructions as the verifier tells them: by what they are. Where identical ones trade places, or one becomes what another was, the
+/// scheduler, which knows them by where they came from ([`Outcome::moved`], [`Outcome::renamed`]), counts some more or less.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// How many stand somewhere else.
+    pub moved: u64,
+    /// How many use other registers.
+    pub renamed: u64,
 }
 
 /// Reschedules the wanted kernels of a file.
@@ -136,7 +148,7 @@ pub fn file(name: &str, bytes: &[u8], selection: &Selection, job: &Job) -> Resul
     }
     let outcomes = outcomes.into_iter().flatten().collect();
     if new == bytes {
-        return Ok(Rescheduled { bytes: new, outcomes });
+        return Ok(Rescheduled { bytes: new, outcomes, counted: Counted::default() });
     }
     let container = Container::parse(&new).with_context(|| format!("{name}, rewritten"))?;
     let compared = against::files(&original, &container).with_context(|| format!("{name}, rewritten"))?;
@@ -144,7 +156,8 @@ pub fn file(name: &str, bytes: &[u8], selection: &Selection, job: &Job) -> Resul
         let message = format!("{name}: the new file was rejected, nothing is written: {difference}");
         return Err(Failure::Wrong(message).into());
     }
-    Ok(Rescheduled { bytes: new, outcomes })
+    let counted = Counted { moved: compared.moved, renamed: compared.renamed };
+    Ok(Rescheduled { bytes: new, outcomes, counted })
 }
 
 /// Checks a new version of a file, whoever made it, as one that was just rescheduled is checked: that it is a legal reordering of the
