@@ -133,3 +133,34 @@ fn schedule_and_verify_count_the_same() {
     }
     assert!(apart > 0, "the scheduler never exchanged the twins");
 }
+
+/// No loader takes a frame that states another size than it has, so nobody here does.
+#[test]
+fn a_zstd_frame_that_lies_is_refused_by_every_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cubin = input("good.cubin");
+    let size = cubin.len() as u32;
+    // Magic, a size of four bytes without a window, and one block that is stored as it is, the last.
+    let block = (size << 3 | 1).to_le_bytes();
+    let frame = [&[0x28, 0xb5, 0x2f, 0xfd, 0xa0], &size.to_le_bytes()[..], &block[..3], &cubin].concat();
+    let mut lying = frame.clone();
+    lying[6] ^= 1;
+    for (name, frame) in [("good", frame), ("lying", lying)] {
+        let file = build::fatbin(&[(80, 1 << 15, &frame, size.into())]);
+        std::fs::write(folder.path().join(name), file).expect("written");
+    }
+    let done = sassafras(folder.path(), &["verify", "good"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    for arguments in [
+        &["verify", "lying"][..],
+        &["verify", "lying", "--against", "good"],
+        &["verify", "good", "--against", "lying"],
+        &["schedule", "lying", "-o", "out"],
+        &["disasm", "lying"],
+    ] {
+        let done = sassafras(folder.path(), arguments);
+        assert_eq!(done.status.code(), Some(2), "{arguments:?}: {}", text(&done.stdout));
+        assert!(text(&done.stderr).contains("zstd data: the frame says "), "{}", text(&done.stderr));
+    }
+    assert!(!folder.path().join("out").exists());
+}
