@@ -1,5 +1,6 @@
 //! Errors and exit statuses.
 
+use crate::output::ReaderGone;
 use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
@@ -23,11 +24,9 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Prints an error and returns its status. A reader that went away is none.
+/// Prints an error and returns its status. That nobody reads a listing to its end is none; any other pipe that breaks is.
 pub fn report(error: &anyhow::Error) -> ExitCode {
-    if let Some(io) = error.root_cause().downcast_ref::<std::io::Error>()
-        && io.kind() == std::io::ErrorKind::BrokenPipe
-    {
+    if error.is::<ReaderGone>() {
         return ExitCode::SUCCESS;
     }
     match error.downcast_ref::<Failure>() {

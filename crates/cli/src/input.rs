@@ -1,7 +1,7 @@
 //! Reading what the user named, and recognising it by its content.
 
 use crate::failure::{Failure, say};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use sassafras_cubin::{Container, ContainerKind};
 use sassafras_ir::{Function, Module, text, verify};
 use sassafras_machine::Arch;
@@ -215,15 +215,41 @@ pub fn kind_name(kind: ContainerKind) -> &'static str {
 }
 
 /// The bytes of a file, or of standard input for `-`.
+///
+/// # Errors
+/// When it cannot be read, is a device, or does not end within [`MOST_BYTES`].
 pub fn read_bytes(path: &Path) -> Result<(String, Vec<u8>)> {
     if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes).context("standard input")?;
-        return Ok(("standard input".to_owned(), bytes));
+        return Ok(("standard input".to_owned(), read_all("standard input", std::io::stdin().lock(), 0)?));
     }
     let name = path.display().to_string();
-    let bytes = std::fs::read(path).with_context(|| name.clone())?;
+    let metadata = std::fs::metadata(path).with_context(|| name.clone())?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = metadata.file_type();
+        if kind.is_char_device() || kind.is_block_device() {
+            bail!("{name}: a device, which need not end; name a file, or `-` for standard input");
+        }
+    }
+    let file = std::fs::File::open(path).with_context(|| name.clone())?;
+    let bytes = read_all(&name, file, metadata.len())?;
     Ok((name, bytes))
+}
+
+/// Larger than any library, and within what machines have: what goes on for longer has no end.
+const MOST_BYTES: u64 = 4 << 30;
+
+/// Reads to the end, which should come after about `expected` bytes.
+fn read_all(name: &str, from: impl Read, expected: u64) -> Result<Vec<u8>> {
+    let too_long = || anyhow!("{name}: more than {} GiB", MOST_BYTES >> 30);
+    if expected > MOST_BYTES {
+        return Err(too_long());
+    }
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(expected as usize + 1).with_context(|| name.to_owned())?;
+    from.take(MOST_BYTES + 1).read_to_end(&mut bytes).with_context(|| name.to_owned())?;
+    if bytes.len() as u64 > MOST_BYTES { Err(too_long()) } else { Ok(bytes) }
 }
 
 /// Whether a text is PTX: nothing else has a version.

@@ -4,15 +4,15 @@ use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Writes a file under a temporary name beside it and renames it: a reader never sees half a file, and a failure leaves
-/// what was there. `-` is standard output. A link stays one, its file is replaced; what is no ordinary file (a device, a
+/// what was there. `-` is standard output. A link stays one, its file is replaced or made; what is no ordinary file (a device, a
 /// pipe) is written to as it is.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     if path == Path::new("-") {
         let mut out = std::io::stdout();
-        return out.write_all(bytes).and_then(|()| out.flush()).context("standard output");
+        return shown(out.write_all(bytes).and_then(|()| out.flush()));
     }
     replace(path, bytes, Durable::Yes).with_context(|| path.display().to_string())
 }
@@ -55,11 +55,13 @@ fn replace_as(path: &Path, bytes: &[u8], durable: Durable, mode: u32) -> std::io
     let old = match std::fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => return std::fs::write(path, bytes),
         Ok(metadata) => Some(metadata),
-        Err(_) => None,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        // Links that go round, a folder that is none.
+        Err(error) => return Err(error),
     };
     let path = match old {
         Some(_) => path.canonicalize()?,
-        None => path.to_owned(),
+        None => behind_links(path)?,
     };
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -83,17 +85,50 @@ fn replace_as(path: &Path, bytes: &[u8], durable: Durable, mode: u32) -> std::io
     Ok(())
 }
 
+/// Where a path leads that nothing is at: a link to a file that is still to be made stays a link.
+fn behind_links(path: &Path) -> std::io::Result<PathBuf> {
+    /// As many as systems follow.
+    const MOST_LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(to) = std::fs::read_link(&path) else { return Ok(path) };
+        path = path.parent().unwrap_or(Path::new("")).join(to);
+    }
+    Err(std::io::Error::other("too many links, one behind the other"))
+}
+
 /// Prints a value as JSON.
 pub fn print_json(value: &impl Serialize) -> Result<()> {
     print(&format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
-/// Prints a text. Colour is removed where it is not wanted.
+/// Prints a text. Colour is removed where it is not wanted. Whoever reads it may stop at any time: that is no error, and what
+/// the command found is still to be said by its status.
 pub fn print(text: &str) -> Result<()> {
     let mut out = anstream::stdout();
-    out.write_all(text.as_bytes()).context("standard output")?;
-    out.flush().context("standard output")
+    shown(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
+
+/// What became of a text on standard output; a reader that went away had enough of it.
+fn shown(written: std::io::Result<()>) -> Result<()> {
+    match written {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("standard output"),
+    }
+}
+
+/// Nobody reads what is written to a [`Stream`] any more. Not an error, and a reason to stop: streams are listings, and
+/// no finding comes after them.
+#[derive(Debug)]
+pub struct ReaderGone;
+
+impl std::fmt::Display for ReaderGone {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("nobody reads standard output any more")
+    }
+}
+
+impl std::error::Error for ReaderGone {}
 
 /// Much text for standard output, written as it comes. Colour is removed where it is not wanted.
 pub struct Stream {
@@ -107,13 +142,26 @@ impl Stream {
     }
 
     /// Writes a text.
+    ///
+    /// # Errors
+    /// [`ReaderGone`], or that it cannot be written.
     pub fn write(&mut self, text: &str) -> Result<()> {
-        self.out.write_all(text.as_bytes()).context("standard output")
+        streamed(self.out.write_all(text.as_bytes()))
     }
 
     /// Writes what is left.
+    ///
+    /// # Errors
+    /// As [`Stream::write`].
     pub fn end(mut self) -> Result<()> {
-        self.out.flush().context("standard output")
+        streamed(self.out.flush())
+    }
+}
+
+fn streamed(written: std::io::Result<()>) -> Result<()> {
+    match written {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(ReaderGone.into()),
+        written => written.context("standard output"),
     }
 }
 

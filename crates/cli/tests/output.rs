@@ -32,6 +32,28 @@ fn a_link_stays_a_link_and_permissions_stay() {
 }
 
 #[test]
+fn a_link_to_nothing_stays_a_link_and_its_file_is_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    std::fs::create_dir(path("inner")).expect("made");
+    symlink("inner/second", path("first")).expect("linked");
+    symlink("../file", path("inner/second")).expect("linked");
+    assert!(sassafras(&["schedule", "-o"], &path("first")).status.success());
+    assert!(path("first").is_symlink() && path("inner/second").is_symlink());
+    assert!(!path("file").is_symlink());
+    assert!(std::fs::read_to_string(path("file")).expect("text").starts_with("func sgemm_step"));
+    assert_eq!(std::fs::read_dir(path("inner")).expect("a folder").count(), 1, "nothing is left behind");
+    // Where there can be no file there is an error, and nothing changes.
+    symlink("nowhere/file", path("lost")).expect("linked");
+    symlink("round", path("round")).expect("linked");
+    for name in ["lost", "round"] {
+        assert_eq!(sassafras(&["schedule", "-o"], &path(name)).status.code(), Some(2), "{name}");
+        assert!(path(name).is_symlink(), "{name}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 5);
+}
+
+#[test]
 fn what_is_no_file_is_never_replaced() {
     let folder = tempfile::tempdir().expect("a folder");
     let socket = folder.path().join("socket");
@@ -63,5 +85,58 @@ fn what_is_made_of_a_program_is_one() {
         assert!(sassafras(&["schedule", old.to_str().expect("a name"), "-o"], &new).status.success());
         let made = std::fs::metadata(&new).expect("there").permissions().mode();
         assert_eq!(made & 0o100 != 0, runs, "{made:o} of {mode:o}");
+    }
+}
+
+/// The status of a command whose standard output nobody reads.
+fn unread(arguments: &[&str]) -> Option<i32> {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sassafras"));
+    command.args(arguments).current_dir(binaries()).stdout(writer);
+    command.output().expect("the command runs").status.code()
+}
+
+fn binaries() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/binary.in")
+}
+
+#[test]
+fn the_status_says_what_was_found_though_nobody_reads() {
+    for json in [&[][..], &["--json"]] {
+        let status = |words: &[&str]| unread(&[words, json].concat());
+        assert_eq!(status(&["verify", "good.cubin"]), Some(0));
+        assert_eq!(status(&["verify", "bad.cubin"]), Some(1), "hazards");
+        assert_eq!(status(&["verify", "wrong.cubin", "--against", "good.cubin"]), Some(1), "differences");
+        assert_eq!(status(&["verify", "cut.cubin"]), Some(2), "unreadable");
+        assert_eq!(status(&["disasm", "good.cubin"]), Some(0), "a listing may be left");
+        assert_eq!(status(&["schedule", "cut.cubin"]), Some(2), "unreadable");
+    }
+}
+
+#[test]
+fn the_status_says_what_was_found_without_standard_output() {
+    let status = |words: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-c", words, env!("CARGO_BIN_EXE_sassafras")]).current_dir(binaries());
+        command.output().expect("the shell runs").status.code()
+    };
+    assert_eq!(status("\"$0\" verify bad.cubin >&-"), Some(1));
+    assert_eq!(status("\"$0\" verify cut.cubin >&-"), Some(2));
+    assert_eq!(status("\"$0\" verify bad.cubin >&- 2>&-"), Some(1));
+    if Path::new("/dev/full").exists() {
+        assert_eq!(status("\"$0\" verify good.cubin >/dev/full"), Some(2), "the report is lost");
+        assert_eq!(status("\"$0\" disasm good.cubin >/dev/full"), Some(2));
+        assert_eq!(status("\"$0\" schedule good.cubin -o - >/dev/full"), Some(2));
+    }
+}
+
+#[test]
+fn a_device_is_not_read() {
+    for name in ["/dev/zero", "/dev/null"] {
+        let output = sassafras(&["verify"], Path::new(name));
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.starts_with(&format!("error: {name}: a device, which need not end")), "{message}");
     }
 }

@@ -271,6 +271,64 @@ fn a_second_time_costs_nothing_and_gives_the_same() {
     }
 }
 
+/// Puts a result into the cache in place of the one that is there, with a checksum as it has to be.
+fn forge(scene: &Scene, note: &str, cubin: &[u8]) {
+    let files = std::fs::read_dir(scene.path("cache")).expect("a folder").flatten();
+    let mut entries =
+        files.map(|file| file.path()).filter(|path| path.extension().is_some_and(|e| e == "entry"));
+    let path = entries.next().expect("an entry");
+    let key = blake3::Hash::from_hex(path.file_stem().expect("a name").as_encoded_bytes()).expect("a hash");
+    let length = (note.len() as u32).to_le_bytes();
+    let rest = [&length[..], note.as_bytes(), &[1], cubin].concat();
+    let seal = blake3::keyed_hash(key.as_bytes(), &rest);
+    std::fs::write(&path, [b"SASSFRC1", &seal.as_bytes()[..], &rest].concat()).expect("written");
+}
+
+#[test]
+fn what_somebody_put_into_the_cache_is_not_delivered() {
+    let scene = Scene::new();
+    let call = || scene.standin(&["-o", "k.cubin"]);
+    let note = "1 of 1 kernels rescheduled, 9 → 1 cycles by the model; verified";
+    rescheduled(&scene, &mut call(), "k.cubin");
+    let first = scene.read("k.cubin");
+    // As the scheduler made it, but for the control fields of one instruction.
+    let hazardous = std::fs::read(input("bad.cubin")).expect("there");
+    let checked = run(Command::new(SASSAFRAS)
+        .arg("verify")
+        .arg(input("bad.cubin"))
+        .arg("--against")
+        .arg(input("good.cubin")));
+    assert!(
+        String::from_utf8_lossy(&checked.stdout).contains("a legal reordering"),
+        "hazards are all that is wrong"
+    );
+    let other = std::fs::read(input("wrong.cubin")).expect("there");
+    for cubin in [b"\x7fELF this is no cubin at all", &hazardous[..], &other, b""] {
+        forge(&scene, note, cubin);
+        let said = rescheduled(&scene, &mut call(), "k.cubin");
+        assert!(said.contains("; what the cache held was not verified and is made anew: "), "{said}");
+        assert!(!said.contains("cached") && !said.contains("9 → 1"), "{said}");
+        assert!(scene.read("k.cubin") == first);
+        assert!(rescheduled(&scene, &mut call(), "k.cubin").ends_with("; verified (cached)"), "made anew");
+    }
+    forge(&scene, "one line\nand another", &first);
+    let said = rescheduled(&scene, &mut call(), "k.cubin");
+    assert!(said.contains("its note is no line of text"), "{said}");
+}
+
+#[test]
+fn a_cache_that_others_may_write_to_is_not_used() {
+    let scene = Scene::new();
+    let call = || scene.standin(&["-o", "k.cubin"]);
+    rescheduled(&scene, &mut call(), "k.cubin");
+    std::fs::set_permissions(scene.path("cache"), PermissionsExt::from_mode(0o777)).expect("set");
+    let said = rescheduled(&scene, &mut call(), "k.cubin");
+    assert!(said.contains("; the cache is not used: others may write to "), "{said}");
+    assert!(!said.contains("cached"), "{said}");
+    std::fs::set_permissions(scene.path("cache"), PermissionsExt::from_mode(0o755)).expect("set");
+    assert!(rescheduled(&scene, &mut call(), "k.cubin").ends_with("(cached)"));
+}
+
 #[test]
 fn eight_at_once_share_a_cache() {
     let scene = Scene::new();

@@ -26,14 +26,15 @@ impl Compression {
         }
     }
 
-    /// The most bytes that `stored` compressed bytes may stand for. An LZ4 length byte adds at most 255; a zstd block
-    /// of four bytes may hold 128 KiB, which no real image does.
+    /// The most bytes that `stored` compressed bytes may stand for. An LZ4 length byte adds at most 255, a zstd block
+    /// of four bytes may hold 128 KiB: no real image comes near.
     fn most(self, stored: u64, limits: Limits) -> u64 {
-        match self {
-            Self::None => stored,
-            Self::Lz4 => stored.saturating_mul(255),
-            Self::Zstd => stored.saturating_mul(limits.zstd_ratio).max(128 << 10),
-        }
+        let ratio = match self {
+            Self::None => return stored,
+            Self::Lz4 => limits.lz4_ratio,
+            Self::Zstd => limits.zstd_ratio,
+        };
+        stored.saturating_mul(ratio).max(128 << 10)
     }
 }
 
@@ -42,6 +43,8 @@ impl Compression {
 pub struct Limits {
     /// Most bytes of one decompressed image.
     pub image_bytes: u64,
+    /// Most bytes that one byte of LZ4 data may stand for, beyond 128 KiB.
+    pub lz4_ratio: u64,
     /// Most bytes that one byte of zstd data may stand for, beyond 128 KiB.
     pub zstd_ratio: u64,
     /// Most bytes of uninitialised data that are written into a host file so that it can grow.
@@ -49,10 +52,12 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 1 GiB per image, four times the largest cubin of the large math libraries; a ratio of 2048, where real code has
-    /// less than 100: a file of a few kilobytes cannot take gigabytes. 256 MiB of zeros: libraries have less than one.
+    /// Four times what real libraries have, at the least. In more than 50,000 compressed entries of 59 libraries (PyTorch 2.11, vLLM, cuBLAS
+    /// 12 and 13, cuDNN, cuSOLVER, cuSPARSE, cuTENSOR, NCCL, cuDF, cuVS, DALI and others; 2026-11) the largest image has 128 MiB (NCCL), and a
+    /// byte stands for 34 at most with LZ4 (cuDF) and for 207 with zstd (PyTorch; cuBLASLt 134). 256 MiB of zeros: libraries have
+    /// less than one.
     fn default() -> Self {
-        Self { image_bytes: 1 << 30, zstd_ratio: 2048, zero_bytes: 256 << 20 }
+        Self { image_bytes: 512 << 20, lz4_ratio: 136, zstd_ratio: 1024, zero_bytes: 256 << 20 }
     }
 }
 
@@ -82,9 +87,10 @@ pub(crate) fn decompress(
         Compression::Lz4 => {
             lz4_flex::block::decompress_into(stored, &mut image).map_err(|error| failed(error.to_string()))?
         }
-        Compression::Zstd => ruzstd::decoding::FrameDecoder::new()
-            .decode_all(stored, &mut image)
-            .map_err(|error| failed(error.to_string()))?,
+        Compression::Zstd => {
+            crate::zstd_frame::decompress(stored, &mut image).map_err(failed)?;
+            image.len()
+        }
     };
     if written != image.len() {
         return Err(failed(format!("{written} bytes, the header says {claimed}")));

@@ -1,11 +1,13 @@
 //! Goal: every cubin inside a file, whatever wraps it, with the place it lies at.
 //!
-//! A file is a cubin, a fatbinary, a host object or library with fatbinaries in its sections, or an archive of those.
+//! A file is a cubin, a fatbinary, a host object or library with fatbinaries in its sections, or an archive of those. Sections that are
+//! for fatbinaries have to hold nothing else; in other loaded sections they are looked for.
 //! Headers are read at once; payloads are decompressed when asked for.
 
 use std::borrow::Cow;
 use std::fmt;
 
+use object::elf::{SHF_ALLOC, SHF_EXECINSTR};
 use object::{Object as _, ObjectSection as _};
 
 use crate::bytes::Bytes;
@@ -186,6 +188,14 @@ impl<'d> Container<'d> {
         })
     }
 
+    /// The bytes that an image is stored in, compressed or not; several images may share them.
+    pub fn stored(&self, image: &Image) -> &'d [u8] {
+        match image.entry {
+            Some((fatbin, entry)) => &self.data[self.fatbins[fatbin].entries[entry].stored.clone()],
+            None => self.data,
+        }
+    }
+
     pub(crate) fn payload(&self, entry: &Entry) -> Result<Cow<'d, [u8]>, Error> {
         let stored = &self.data[entry.stored.clone()];
         if entry.compression == Compression::None {
@@ -214,27 +224,58 @@ impl<'d> Container<'d> {
             };
             at += padding as u64;
             let fatbin = Fatbin::parse(file, at, end)?;
-            for (index, entry) in fatbin.entries.iter().enumerate() {
-                for (number, part) in entry.parts.iter().enumerate() {
-                    self.images.push(Image {
-                        location: Location {
-                            fatbinary: Some(at),
-                            entry: Some(entry.header.start as u64),
-                            part: (entry.parts.len() > 1).then_some(number),
-                            ..place.clone()
-                        },
-                        kind: part.kind,
-                        sm: part.sm,
-                        compression: entry.compression,
-                        size: part.range.end - part.range.start,
-                        entry: Some((self.fatbins.len(), index)),
-                        part: number,
-                    });
-                }
-            }
-            at = fatbin.body.end as u64;
-            self.fatbins.push(fatbin);
+            at = self.add(fatbin, place);
         }
+    }
+
+    /// Finds fatbinaries among other data, at addresses that are multiples of 8. What only starts as one is none, unless there are very
+    /// many: no data looks so, and each is followed to its end.
+    fn find_fatbins(&mut self, start: u64, end: u64, address: u64, place: &Location) -> Result<(), Error> {
+        let mut broken = 0;
+        let mut at = start + address.wrapping_neg() % 8;
+        let file = Bytes::new(self.data, place.section.as_deref().unwrap_or("fatbinary"));
+        while let Some(rest) = self.data.get(at as usize..end as usize) {
+            let (words, _) = rest.as_chunks::<8>();
+            let Some(found) = words.iter().position(|word| word[..4] == MAGIC.to_le_bytes()) else {
+                return Ok(());
+            };
+            at += 8 * found as u64;
+            match Fatbin::parse(file, at, end) {
+                Ok(fatbin) if !fatbin.entries.is_empty() => {
+                    let end = self.add(fatbin, place);
+                    at += (end - at).next_multiple_of(8);
+                }
+                Err(error) if broken == MOST_BROKEN => return Err(error),
+                Ok(_) => at += 8,
+                Err(_) => (broken, at) = (broken + 1, at + 8),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in a fatbinary with its images; gives where it ends.
+    fn add(&mut self, fatbin: Fatbin, place: &Location) -> u64 {
+        for (index, entry) in fatbin.entries.iter().enumerate() {
+            for (number, part) in entry.parts.iter().enumerate() {
+                self.images.push(Image {
+                    location: Location {
+                        fatbinary: Some(fatbin.start as u64),
+                        entry: Some(entry.header.start as u64),
+                        part: (entry.parts.len() > 1).then_some(number),
+                        ..place.clone()
+                    },
+                    kind: part.kind,
+                    sm: part.sm,
+                    compression: entry.compression,
+                    size: part.range.end - part.range.start,
+                    entry: Some((self.fatbins.len(), index)),
+                    part: number,
+                });
+            }
+        }
+        let end = fatbin.body.end as u64;
+        self.fatbins.push(fatbin);
+        end
     }
 
     /// Reads the fatbinary sections of the host file `data`, which lies at `base` of the whole.
@@ -247,19 +288,29 @@ impl<'d> Container<'d> {
                 let at = base + section_headers(data);
                 Error::new("section headers", at, Problem::Elf(e.to_string()))
             })?;
-            if !FATBIN_SECTIONS.contains(&name) {
-                continue;
-            }
             let Some((offset, size)) = section.file_range() else {
                 continue;
             };
-            Bytes::part(data, name, base).range(offset, size, "section")?;
+            let named = FATBIN_SECTIONS.contains(&name);
+            if !named && !may_hold_data(&section) {
+                continue;
+            }
+            match Bytes::part(data, name, base).range(offset, size, "section") {
+                Err(error) if named => return Err(error),
+                Err(_) => continue,
+                Ok(_) => {}
+            }
             let place = Location {
                 member: member.map(str::to_owned),
                 section: Some(name.to_owned()),
                 ..Location::default()
             };
-            self.read_fatbins(base + offset, base + offset + size, &place)?;
+            let (start, end) = (base + offset, base + offset + size);
+            if named {
+                self.read_fatbins(start, end, &place)?;
+            } else {
+                self.find_fatbins(start, end, section.address(), &place)?;
+            }
         }
         if self.fatbins.len() == before && member.is_none() {
             return Err(Error::new("host file", base, Problem::NoDeviceCode));
@@ -293,8 +344,18 @@ impl<'d> Container<'d> {
     }
 }
 
-/// Device code ready to run, and device objects that the linker has already used.
+/// Device code ready to run, and device objects that the linker has already used: nothing but fatbinaries, one after the other.
 pub(crate) const FATBIN_SECTIONS: [&str; 2] = [".nv_fatbin", "__nv_relfatbin"];
+
+/// So many things in a section may start as a fatbinary and be none.
+const MOST_BROKEN: u32 = 1000;
+
+/// Whether a section may hold fatbinaries among other data: it is loaded, and no code. Linkers put them into `.ldata` or `.lrodata` for
+/// files beyond 2 GiB, and whoever embeds them as arrays into `.rodata` or `.data`.
+fn may_hold_data<'d>(section: &impl object::ObjectSection<'d>) -> bool {
+    let object::SectionFlags::Elf { sh_flags, .. } = section.flags() else { return false };
+    sh_flags.0 & SHF_ALLOC.0 != 0 && sh_flags.0 & SHF_EXECINSTR.0 == 0
+}
 
 /// Where a 64-bit ELF file says its section headers are.
 fn section_headers(data: &[u8]) -> u64 {

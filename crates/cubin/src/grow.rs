@@ -96,6 +96,9 @@ impl Host<'_> {
         is_edited: impl Fn(usize) -> bool,
     ) -> Result<Movable, Fixed> {
         let header = &self.sections[section];
+        if !header.is_device_code() {
+            return Err(Fixed::Structure("the section holds other data, too, and cannot move"));
+        }
         let file = header.file_range();
         let (mut fatbins, mut starts, mut ends) = (Vec::new(), Vec::new(), Vec::new());
         for (number, fatbin) in all.iter().enumerate() {

@@ -49,6 +49,7 @@ mod place;
 mod replace;
 mod rewrite;
 mod sm;
+mod zstd_frame;
 
 pub use attribute::{Attribute, AttributeInfo, AttributeType, Format, OffsetLayout, attribute_table};
 pub use boundary::{Boundary, BoundaryKind};

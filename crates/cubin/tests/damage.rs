@@ -109,6 +109,20 @@ fn a_bomb_is_not_set_off() {
     assert_eq!(container.bytes(&container.images()[0]).expect("decompresses").len(), zeros.len());
 }
 
+/// The same for LZ4: no real image is so empty.
+#[test]
+fn a_bomb_of_lz4_is_not_set_off() {
+    let zeros = vec![0u8; 16 << 20];
+    let bomb = lz4_flex::block::compress(&zeros);
+    let file = build::fatbin(&[(90, 1 << 13, &bomb, zeros.len() as u64)]);
+    let container = Container::parse(&file).expect("headers are fine");
+    let error = container.bytes(&container.images()[0]).expect_err("too good to be true");
+    assert!(matches!(error.problem, Problem::TooLarge { limit, .. } if limit < 16 << 20), "{error}");
+    let limits = Limits { lz4_ratio: u64::MAX, ..Limits::default() };
+    let container = Container::parse_with(&file, limits).expect("headers are fine");
+    assert_eq!(container.bytes(&container.images()[0]).expect("decompresses").len(), zeros.len());
+}
+
 /// A segment that claims to lie behind the end would be inside once a section has grown: the layout has to refuse it, for
 /// the inverse order could not bring the file back.
 #[test]

@@ -278,6 +278,68 @@ fn entries_of_a_fatbinary_share_their_room() {
     }
 }
 
+/// Linkers put fatbinaries of large files among other data (`.ldata`), and authors embed them in arrays.
+#[test]
+fn fatbinaries_among_other_data_are_found() {
+    let (first, second) = (text(60), text(90));
+    let fatbins =
+        [&first, &second].map(|image| build::fatbin(&[(90, 1 << 13, &lz4(image), image.len() as u64)]));
+    // What only starts as a fatbinary, and one that is not at a multiple of 8.
+    let noise = [&0xba55_ed50_u32.to_le_bytes()[..], &[1, 0, 16, 0], &[0xff; 24]].concat();
+    let data = [&noise[..], &fatbins[0], &noise, &fatbins[1], &[7; 4], &fatbins[0], &[7; 4]].concat();
+    let part = |name| build::Part { name, kind: 1, bytes: data.clone(), ..build::Part::default() };
+    let file = build::elf(62, 0, 0, &[part(".ldata"), part(".text"), part(".comment")]);
+    let flagged = |flags: [u64; 3]| {
+        let mut file = file.clone();
+        let headers = u64::from_le_bytes(file[40..48].try_into().expect("8 bytes")) as usize;
+        for (index, flags) in flags.into_iter().enumerate() {
+            let at = headers + 64 * (index + 1) + 8;
+            file[at..at + 8].copy_from_slice(&flags.to_le_bytes());
+        }
+        file
+    };
+    // Loaded and writable; loaded and run; not loaded.
+    let host = flagged([3, 6, 0]);
+    let container = Container::parse(&host).expect("recognised");
+    assert_eq!(container.images().len(), 2);
+    for (image, expected) in container.images().iter().zip([&first, &second]) {
+        assert!(
+            image.location.to_string().starts_with("section .ldata, fatbinary at 0x"),
+            "{}",
+            image.location
+        );
+        assert!(*container.bytes(image).expect("reads") == **expected);
+    }
+    // One that fits goes in, and nothing around it changes; one that does not stays, with the reason.
+    let mut other = second.clone();
+    other[3] ^= 1;
+    let new = container.replace(&container.images()[1], &other).expect("room enough");
+    let changed: Vec<usize> = (0..host.len()).filter(|&at| host[at] != new[at]).collect();
+    let entry = container.images()[1].location.entry.expect("an entry") as usize;
+    assert!(changed.iter().all(|at| (entry..entry + fatbins[1].len()).contains(at)), "{changed:?}");
+    let noise: Vec<u8> = (0..9000u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect();
+    let error = container.replace(&container.images()[0], &noise).expect_err("too large").to_string();
+    assert!(error.contains("cannot grow"), "{error}");
+    assert!(Container::parse(&flagged([0, 6, 0])).is_err(), "nothing that is loaded");
+}
+
+/// A frame that states another size than its entry is one that no other decoder takes.
+#[test]
+fn a_frame_that_lies_about_its_size_is_refused() {
+    let image = text(600);
+    let frame = zstd::bulk::compress(&image, 3).expect("room enough");
+    let good = build::fatbin(&[(90, 1 << 15, &frame, image.len() as u64)]);
+    let container = Container::parse(&good).expect("recognised");
+    assert!(*container.bytes(&container.images()[0]).expect("reads") == *image);
+    // Magic and descriptor, then the size.
+    let mut lying = frame.clone();
+    lying[5] ^= 1;
+    let lying = build::fatbin(&[(90, 1 << 15, &lying, image.len() as u64)]);
+    let container = Container::parse(&lying).expect("recognised");
+    let error = container.bytes(&container.images()[0]).expect_err("refused").to_string();
+    assert!(error.contains("zstd data: the frame says "), "{error}");
+}
+
 /// Reads everything there is to read.
 fn read(file: &[u8]) -> Result<(), Error> {
     let container = Container::parse_with(file, Limits { image_bytes: 1 << 20, ..Limits::default() })?;

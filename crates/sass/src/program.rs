@@ -30,6 +30,10 @@ use crate::lift::{Code, LiftError, Lifted, lift};
 
 pub use relative::Relative;
 
+/// Sections with more instructions are refused: a lifted instruction takes half a kilobyte, and a compressed file can hold any
+/// number. The longest section of NCCL, cuSPARSE, cuSOLVER and vLLM (2026-11) has 87,212.
+pub const MOST_INSTRUCTIONS: u64 = 1 << 20;
+
 /// The functions of one cubin, lifted on demand: section by section, so that few are held at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct Program<'c, 'd> {
@@ -98,6 +102,12 @@ pub enum ProgramProblem {
     /// The bytes are no code.
     #[error(transparent)]
     Lift(#[from] LiftError),
+    /// More code than any function has.
+    #[error("{instructions} instructions in one section; up to {MOST_INSTRUCTIONS} are looked at")]
+    TooLong {
+        /// How many.
+        instructions: u64,
+    },
     /// What points into the code cannot be read.
     #[error("{0}")]
     Boundaries(String),
@@ -147,6 +157,10 @@ impl<'c, 'd> Program<'c, 'd> {
     pub fn lift(&self, code: &cubin::Code<'d>) -> Result<Vec<Routine>, ProgramError> {
         if code.bytes.is_empty() {
             return Ok(Vec::new());
+        }
+        let instructions = code.bytes.len() as u64 / INSTRUCTION_BYTES;
+        if instructions > MOST_INSTRUCTIONS {
+            return Err(self.error(code, 0, ProgramProblem::TooLong { instructions }));
         }
         let indirect = self.indirect(code)?;
         let section_end = code.bytes.len() as u64;

@@ -3,7 +3,7 @@
 use sassafras_cubin::Cubin;
 use sassafras_ir::{Effects, Operand, verify};
 use sassafras_machine::Arch;
-use sassafras_sass::program::{Program, ProgramProblem, Relative, Routine};
+use sassafras_sass::program::{MOST_INSTRUCTIONS, Program, ProgramProblem, Relative, Routine};
 
 #[path = "../../cubin/tests/support/build.rs"]
 mod build;
@@ -97,6 +97,21 @@ fn routines(file: &[u8]) -> Vec<Routine> {
 fn shape(routines: &[Routine]) -> Vec<(&str, u64, u64, usize)> {
     let shape = |r: &Routine| (r.range.start / 16, r.range.end / 16, r.lifted.opaque);
     routines.iter().map(|r| (r.name.as_str(), shape(r).0, shape(r).1, shape(r).2)).collect()
+}
+
+#[test]
+fn a_section_that_is_too_long_is_refused() {
+    // What a few kilobytes of a compressed fatbinary may stand for.
+    let words = vec![0; MOST_INSTRUCTIONS as usize + 1];
+    let file = cubin(SM_80, &words, &[(1, 0, words.len() as u64)], &[], &[]);
+    let cubin = Cubin::parse(&file).expect("parses");
+    let program = Program::new(&cubin).expect("a table");
+    let error = program.lift(&program.sections()[0]).expect_err("too long");
+    assert_eq!(error.problem, ProgramProblem::TooLong { instructions: MOST_INSTRUCTIONS + 1 });
+    assert!(
+        error.to_string().starts_with(".text.k at offset 0x0: 1048577 instructions in one section"),
+        "{error}"
+    );
 }
 
 #[test]

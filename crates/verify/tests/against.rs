@@ -255,6 +255,20 @@ fn containers_are_compared_around_their_images() {
     assert!(matches!(the_change(&wrap(&old), &other), Change::Structure { .. }));
 }
 
+/// Code for link-time optimisation that only NVIDIA's tools decompress is compared as it is stored.
+#[test]
+fn what_is_no_cubin_need_not_be_readable() {
+    let cubin = sample();
+    let mut old = build::fatbin(&[(80, 1 << 13, b"no LZ4 block at all", 999), (80, 0, &cubin, 0)]);
+    old[16..18].copy_from_slice(&8u16.to_le_bytes());
+    assert_eq!(compare(&old, &old).differences, []);
+    let mut new = old.clone();
+    new[16 + 64] ^= 1;
+    let (was, is) =
+        (Container::parse(&old).expect("recognised"), Container::parse(&new).expect("recognised"));
+    assert!(against::files(&was, &is).is_err(), "other bytes that cannot be read");
+}
+
 #[test]
 fn text_modules() {
     let text =

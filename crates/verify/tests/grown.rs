@@ -55,6 +55,37 @@ fn finding(old: &[u8], new: &[u8]) -> Option<String> {
     }
 }
 
+/// One fatbinary stands among other data, where nothing can move: it changes in its place while another section moves.
+#[test]
+fn fatbinaries_among_other_data_are_compared_in_their_place() {
+    for form in FORMS {
+        let mut old = original(form).file;
+        let name = old.windows(15).position(|text| text == b"__nv_relfatbin\0").expect("a name");
+        old[name..name + 7].copy_from_slice(b".ldata\0");
+        let (cubin, longer) = cubins();
+        let mut slower = cubin.clone();
+        let code = Cubin::parse(&cubin).expect("parses").code()[0].file_range.clone();
+        // One more cycle of stall behind the first instruction.
+        slower[code.start + 13] += 2;
+        let container = Container::parse(&old).expect("recognised");
+        let images = container.images();
+        assert_eq!(images[2].location.section.as_deref(), Some(".ldata"));
+        let new = container.replace_all(&[(&images[0], &longer), (&images[2], &slower)]).expect("grows");
+        assert!(new.len() > old.len());
+        let again = Container::parse(&new).expect("recognised");
+        assert!(*again.bytes(&again.images()[2]).expect("reads") == *slower);
+        assert_eq!(finding(&old, &new), None, "{form:?}");
+        // What does not fit there stays, with the reason.
+        let error = container.replace(&images[2], &longer).expect_err("no room").to_string();
+        assert!(error.ends_with("the section holds other data, too, and cannot move"), "{error}");
+        // Every byte of it counts.
+        let start = again.images()[2].location.fatbinary.expect("a fatbinary") as usize;
+        let mut wrong = new.clone();
+        wrong[start + 16 + 64 + code.start] ^= 1;
+        assert!(finding(&old, &wrong).is_some(), "{form:?}");
+    }
+}
+
 #[test]
 fn what_the_writer_makes_passes() {
     for form in FORMS {

@@ -5,7 +5,7 @@
 use sassafras_control::{Field, RawControl, volta};
 use sassafras_ir::{Function, text};
 use sassafras_machine::mined::MinedTable;
-use sassafras_verify::hazards::{Came, HazardKind, Report, Rules, check, path, rewritten};
+use sassafras_verify::hazards::{Came, HazardKind, Paths, Report, Rules, check, rewritten};
 
 /// Puts the control fields of each line into the word behind it. Labels and lines without `|` stay.
 fn function(body: &str) -> Function {
@@ -192,7 +192,8 @@ fn what_is_under_way_crosses_branches_and_back_edges() {
     assert_eq!(kinds(&short), [(HazardKind::Raw, Some(4), 3), (HazardKind::Stall, Some(5), 2)]);
     let found = report(&short);
     let f = function(&short);
-    let names: Vec<_> = path(&f, &found.findings[0]).iter().map(|&b| f.block_name(b).to_owned()).collect();
+    let names: Vec<_> =
+        Paths::new(&f).of(&found.findings[0]).iter().map(|&b| f.block_name(b).to_owned()).collect();
     assert_eq!(names, ["loop", "loop"], "around the loop");
     // Waited for on one path only.
     let diamond = "S2 W0 | R1 = LDG.E global.4[R8]\nS5 | @P0 BRA ^join !branch\n^left:\nS2 B0 | NOP\n^join:\n\

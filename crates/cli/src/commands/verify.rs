@@ -8,11 +8,12 @@ use crate::input::{Binary, Input, Selection, Text, kind_name};
 use crate::listing::Listing;
 use crate::output;
 use anyhow::{Context, Result, bail};
+use sassafras_cubin::{Container, ImageKind};
 use sassafras_ir::Function;
 use sassafras_machine::state::StateTable;
 use sassafras_sass::program::Routine;
 use sassafras_verify::against::{self, Comparison};
-use sassafras_verify::hazards::{self, Finding, HazardKind, Rules};
+use sassafras_verify::hazards::{self, Finding, HazardKind, Paths, Rules};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -47,7 +48,10 @@ Examples:
   sassafras verify fast.cubin --against k.cubin
   sassafras verify fast.ptx --against k.ptx
 
-Exit status: 0 clean; 1 a hazard or an illegal reordering; 2 unreadable.";
+Exit status: 0 clean; 1 a hazard or an illegal reordering; 2 unreadable, or nothing in it was checked.";
+
+/// Findings of one section that are shown in words: nobody reads more, and the rest is counted.
+const MOST_SHOWN: usize = 100;
 
 /// The JSON form. Bump `schema` when a field changes its meaning or goes away.
 #[derive(Serialize)]
@@ -203,8 +207,12 @@ fn binary(arguments: &Arguments, input: &Binary, original: Option<&Binary>) -> R
     for (reason, count) in &reasons {
         say(&format!("warning: {}: {count} kernels are not checked: {reason}", input.name));
     }
-    if kernels.is_empty() && !skipped.is_empty() && comparison.is_none() {
-        bail!("{}: nothing in it can be checked", input.name);
+    if kernels.iter().all(|kernel| kernel.instructions == 0) {
+        let why = unchecked(&container, skipped.len());
+        if comparison.is_none() {
+            bail!("{}: nothing in it was checked: {why}", input.name);
+        }
+        say(&format!("warning: {}: no code in it was checked for hazards: {why}", input.name));
     }
     let hazards = kernels.iter().map(|kernel| kernel.hazards.len()).sum();
     let differences = comparison.as_ref().map_or(0, |comparison| comparison.differences.len());
@@ -215,6 +223,20 @@ fn binary(arguments: &Arguments, input: &Binary, original: Option<&Binary>) -> R
         output::print(&summary(kind_name(container.kind()), input, &kernels, comparison.as_ref())?)?;
     }
     verdict(&input.name, hazards, differences)
+}
+
+/// Why there is nothing to say about hazards.
+fn unchecked(container: &Container<'_>, skipped: usize) -> String {
+    let (cubins, images) = (container.cubins().count(), container.images().len());
+    let ptx = container.images().iter().filter(|image| image.kind == ImageKind::Ptx).count();
+    match (cubins, images) {
+        (_, 0) => "it holds no image".to_owned(),
+        (0, _) if ptx == 1 => "it holds 1 image of PTX and no cubin".to_owned(),
+        (0, _) if ptx > 0 => format!("it holds {ptx} images of PTX and no cubin"),
+        (0, _) => "it holds no cubin".to_owned(),
+        _ if skipped > 0 => "all code in it is for architectures that are not checked".to_owned(),
+        _ => "its cubins hold no code".to_owned(),
+    }
 }
 
 fn verdict(name: &str, hazards: usize, differences: usize) -> Result<()> {
@@ -257,12 +279,17 @@ fn check(file: &str, site: &Site<'_, '_>, selection: &Selection, in_words: bool)
         kernel.opaque += routine.lifted.opaque as u64;
         kernel.unknown += report.unknown;
         kernel.pairs += report.pairs;
-        for finding in &report.findings {
-            kernel.hazards.push(hazard(routine, finding));
-            if in_words {
-                describe(&mut kernel.text, arch, routine, finding)?;
+        if in_words && !report.findings.is_empty() {
+            let room = MOST_SHOWN.saturating_sub(kernel.hazards.len());
+            let (listing, paths) = (Listing::new(arch, routine), Paths::new(f));
+            for finding in report.findings.iter().take(room) {
+                describe(&mut kernel.text, &listing, f, &paths, finding)?;
             }
         }
+        kernel.hazards.extend(report.findings.iter().map(|finding| hazard(routine, finding)));
+    }
+    if in_words && kernel.hazards.len() > MOST_SHOWN {
+        writeln!(kernel.text, "  and {} more: `--json` has all", kernel.hazards.len() - MOST_SHOWN)?;
     }
     Ok(kernel)
 }
@@ -287,12 +314,11 @@ fn hidden(f: &Function, finding: &Finding) -> String {
 
 fn describe(
     out: &mut String,
-    arch: sassafras_machine::Arch,
-    routine: &Routine,
+    listing: &Listing<'_>,
+    f: &Function,
+    paths: &Paths<'_>,
     finding: &Finding,
 ) -> Result<()> {
-    let f = &routine.lifted.function;
-    let listing = Listing::new(arch, routine);
     let bold = anstyle::Style::new().bold();
     let what = match finding.kind {
         HazardKind::Raw => "reads a result that may not be there",
@@ -328,7 +354,7 @@ fn describe(
     )?;
     writeln!(out, "    {}", listing.line(finding.producer))?;
     writeln!(out, "    {}", listing.line(finding.consumer))?;
-    let path: Vec<String> = hazards::path(f, finding).into_iter().map(|block| listing.label(block)).collect();
+    let path: Vec<String> = paths.of(finding).into_iter().map(|block| listing.label(block)).collect();
     if path.len() > 1 {
         writeln!(out, "    by {}", path.join(" → "))?;
     }

@@ -99,6 +99,18 @@ pub struct Rescheduled {
     pub bytes: Vec<u8>,
     /// In file order.
     pub outcomes: Vec<Outcome>,
+    /// What the verifier counted in the new file.
+    pub counted: Counted,
+}
+
+/// Instructions as the verifier tells them: by what they are. Where identical ones trade places, or one becomes what another was, the
+/// scheduler, which knows them by where they came from ([`Outcome::moved`], [`Outcome::renamed`]), counts some more or less.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// How many stand somewhere else.
+    pub moved: u64,
+    /// How many use other registers.
+    pub renamed: u64,
 }
 
 /// Reschedules the wanted kernels of a file.
@@ -136,7 +148,7 @@ pub fn file(name: &str, bytes: &[u8], selection: &Selection, job: &Job) -> Resul
     }
     let outcomes = outcomes.into_iter().flatten().collect();
     if new == bytes {
-        return Ok(Rescheduled { bytes: new, outcomes });
+        return Ok(Rescheduled { bytes: new, outcomes, counted: Counted::default() });
     }
     let container = Container::parse(&new).with_context(|| format!("{name}, rewritten"))?;
     let compared = against::files(&original, &container).with_context(|| format!("{name}, rewritten"))?;
@@ -144,7 +156,36 @@ pub fn file(name: &str, bytes: &[u8], selection: &Selection, job: &Job) -> Resul
         let message = format!("{name}: the new file was rejected, nothing is written: {difference}");
         return Err(Failure::Wrong(message).into());
     }
-    Ok(Rescheduled { bytes: new, outcomes })
+    let counted = Counted { moved: compared.moved, renamed: compared.renamed };
+    Ok(Rescheduled { bytes: new, outcomes, counted })
+}
+
+/// Checks a new version of a file, whoever made it, as one that was just rescheduled is checked: that it is a legal reordering of the
+/// one that came, and that no routine that differs has a hazard.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn accept(came: &[u8], new: &[u8]) -> Result<()> {
+    if came == new {
+        return Ok(());
+    }
+    let (original, container) = (Container::parse(came)?, Container::parse(new)?);
+    if let Some(difference) = against::files(&original, &container)?.differences.first() {
+        bail!("{difference}");
+    }
+    for (old, new) in original.cubins().zip(container.cubins()) {
+        let (old, new) = (original.bytes(old)?, container.bytes(new)?);
+        let (old, new) = (Cubin::parse(&old)?, Cubin::parse(&new)?);
+        let pairs = old.code().iter().zip(new.code()).filter(|(old, new)| old.bytes != new.bytes);
+        let changed: Vec<usize> = pairs.map(|(_, new)| new.section).collect();
+        if changed.is_empty() {
+            continue;
+        }
+        if let Some((section, why)) = hazards_in(&old, &new, &changed)?.into_iter().next() {
+            bail!("{}: {why}", new.sections()[section].name);
+        }
+    }
+    Ok(())
 }
 
 /// Reschedules the wanted kernels of one cubin.
@@ -235,22 +276,27 @@ fn hazardous(
     new: &[u8],
     edits: &BTreeMap<usize, CodeEdit>,
 ) -> Result<Vec<(usize, String)>> {
-    let changed: Vec<&CodeEdit> = edits.values().filter(|edit| is_change(cubin, edit)).collect();
+    let changed = edits.values().filter(|edit| is_change(cubin, edit)).map(|edit| edit.section);
+    let changed: Vec<usize> = changed.collect();
     if changed.is_empty() {
         return Ok(Vec::new());
     }
-    let parsed = Cubin::parse(new)?;
-    let program = Program::new(&parsed)?;
-    let found: Vec<Option<(usize, String)>> = changed
+    hazards_in(cubin, &Cubin::parse(new)?, &changed)
+}
+
+/// Those of some sections of a new cubin with hazards in routines that differ from the ones that came.
+fn hazards_in(cubin: &Cubin<'_>, new: &Cubin<'_>, sections: &[usize]) -> Result<Vec<(usize, String)>> {
+    let program = Program::new(new)?;
+    let found: Vec<Option<(usize, String)>> = sections
         .par_iter()
-        .map(|edit| {
-            let code = parsed.code().iter().find(|code| code.section == edit.section)?;
+        .map(|&section| {
+            let code = new.code().iter().find(|code| code.section == section)?;
             let routines = match program.lift(code) {
                 Ok(routines) => routines,
-                Err(error) => return Some((edit.section, error.to_string())),
+                Err(error) => return Some((section, error.to_string())),
             };
             let rules = Rules::of(program.arch());
-            let came = cubin.code().iter().find(|code| code.section == edit.section)?;
+            let came = cubin.code().iter().find(|code| code.section == section)?;
             let is_changed = |routine: &&Routine| {
                 let range = routine.range.start as usize..routine.range.end as usize;
                 came.bytes.get(range.clone()) != code.bytes.get(range)
@@ -260,7 +306,7 @@ fn hazardous(
                 let report = hazards::check(f, rules);
                 let finding = report.findings.first()?;
                 let at = routine.offset(finding.consumer);
-                Some((edit.section, format!("a hazard at {at:#x} of the new order: {}", finding.describe(f))))
+                Some((section, format!("a hazard at {at:#x} of the new order: {}", finding.describe(f))))
             })
         })
         .collect();

@@ -1,6 +1,7 @@
 //! Goal: what takes time at the start, done while ptxas runs.
 //!
-//! Tables of the architecture are read ahead unless this very call was seen before: then its result is in the cache, and no table is needed.
+//! Tables of the architecture are read ahead, those of the checker only if this very call was seen before: then its result is in the
+//! cache, and only has to be checked.
 //! A call is known by its arguments and the content of the files that they name; a mark in the cache says that it was seen.
 //!
 //! Cost: a hash of the input; the tables take some milliseconds of another core.
@@ -40,18 +41,18 @@ pub fn mark(arguments: &[OsString], output: &Path) -> blake3::Hash {
     hasher.finalize()
 }
 
-/// Reads tables ahead, unless the call was seen before.
+/// Reads tables ahead: the scheduler's only if the call was not seen before.
 pub fn read_tables(arguments: &[OsString], mark: &blake3::Hash, cache: Option<&Cache>) {
-    if cache.is_some_and(|cache| cache.was_seen(mark)) {
-        return;
-    }
+    let seen = cache.is_some_and(|cache| cache.was_seen(mark));
     let Some(arch) = arch(arguments) else { return };
     let decoder = Decoder::new(arch);
     let Ok(module) = parse(SOME_CODE) else { return };
     if let (true, Some(f)) = (decoder.has_table(), module.functions.first()) {
-        let code = Code::new(f, &[], arch);
-        let _ = rebuild(&code, &Original::new(&code));
-        let _ = choose(&code, &Settings { evaluations: 0, ..Settings::default() });
+        if !seen {
+            let code = Code::new(f, &[], arch);
+            let _ = rebuild(&code, &Original::new(&code));
+            let _ = choose(&code, &Settings { evaluations: 0, ..Settings::default() });
+        }
         let _ = check(f, Rules::of(arch));
     }
 }

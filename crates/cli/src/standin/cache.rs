@@ -1,7 +1,8 @@
 //! Goal: what was rescheduled once is not rescheduled again, and nothing that others leave in the folder does harm.
 //!
 //! An entry is a file named by its key, a hash of everything that the result depends on. It holds a checksum over key and
-//! content, so that a torn, damaged or foreign file is never used. Entries are written under another name and renamed:
+//! content, so that a torn, damaged or foreign file is never used. A checksum is no seal: whoever may write to the folder can make one.
+//! So a folder of somebody else, or one that others may write to, is not used, and what is found is checked by whoever uses it. Entries are written under another name and renamed:
 //! any number of programs may read and write at once, without locks; two that write the same entry write the same bytes.
 //! After a write the folder is brought under its bound, what was used longest ago first.
 //!
@@ -46,11 +47,28 @@ pub struct Cache {
     bound: u64,
 }
 
+/// Why there is no cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoCache {
+    /// There can be no such folder: no error, and nothing to say.
+    NoFolder,
+    /// Others can put files there; why, and what to do.
+    Exposed(String),
+}
+
 impl Cache {
     /// A cache in a folder, which is made if it is not there.
-    pub fn open(folder: &Path, bound: u64) -> Option<Cache> {
-        fs::create_dir_all(folder).ok()?;
-        Some(Cache { folder: folder.to_owned(), bound })
+    ///
+    /// # Errors
+    /// When it cannot be made, or others can put files there.
+    pub fn open(folder: &Path, bound: u64) -> Result<Cache, NoCache> {
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder).map_err(|_| NoCache::NoFolder)?;
+        exposed(folder).map_or(Ok(()), |why| Err(NoCache::Exposed(why)))?;
+        Ok(Cache { folder: folder.to_owned(), bound })
     }
 
     /// Where caches are: `SASSAFRAS_CACHE_DIR`, or `sassafras` in `XDG_CACHE_HOME` or in `.cache` of the home folder.
@@ -84,6 +102,12 @@ impl Cache {
             note: String::from_utf8(note.to_vec()).ok()?,
             cubin: (has_cubin == 1).then(|| cubin.to_vec()),
         })
+    }
+
+    /// Drops a result.
+    pub fn forget(&self, key: &Key) {
+        // What stays is looked at again next time.
+        let _ = fs::remove_file(self.path(key));
     }
 
     /// Keeps a result. One that cannot be kept is made again next time.
@@ -154,6 +178,24 @@ impl Cache {
             size -= length;
         }
     }
+}
+
+/// Why others than the user can put files into a folder.
+#[cfg(unix)]
+fn exposed(folder: &Path) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let name = folder.display();
+    let Ok(metadata) = folder.metadata() else { return Some(format!("{name} cannot be looked at")) };
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Some(format!("{name} belongs to somebody else"));
+    }
+    let open = metadata.mode() & 0o022 != 0;
+    open.then(|| format!("others may write to {name}; `chmod go-w` it"))
+}
+
+#[cfg(not(unix))]
+fn exposed(_: &Path) -> Option<String> {
+    None
 }
 
 /// A file that belongs to another key is as wrong as a damaged one.
@@ -286,6 +328,27 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_folder_that_cannot_be_is_no_cache() {
-        assert!(Cache::open(Path::new("/dev/null/cache"), 1).is_none());
+        assert_eq!(Cache::open(Path::new("/dev/null/cache"), 1).err(), Some(NoCache::NoFolder));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_others_may_write_to_is_no_cache() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a folder");
+        let made = folder.path().join("made");
+        assert!(Cache::open(&made, 1).is_ok());
+        let mode = |path: &Path| path.metadata().expect("there").permissions().mode() & 0o777;
+        assert_eq!(mode(&made), 0o700, "a new one is private");
+        for (mode, usable) in [(0o755, true), (0o775, false), (0o757, false), (0o1777, false), (0o700, true)]
+        {
+            fs::set_permissions(&made, PermissionsExt::from_mode(mode)).expect("set");
+            assert_eq!(Cache::open(&made, 1).is_ok(), usable, "{mode:o}");
+        }
+        // Only root can give a folder away.
+        if std::os::unix::fs::chown(&made, Some(65534), None).is_ok() {
+            let Err(NoCache::Exposed(why)) = Cache::open(&made, 1) else { panic!("used") };
+            assert!(why.ends_with("belongs to somebody else"), "{why}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! What ptxas prints, how it ends and where it writes stay its own. Its file is replaced only by one that was verified, and
 //! in one step; on any doubt it stays. Cost: while ptxas runs, options and the identity of this build are made ready on
-//! another thread; afterwards, a look into the cache ([`cache`]), or the work of `schedule`.
+//! another thread; afterwards, a look into the cache ([`cache`]) and the checks of `verify`, or the work of `schedule`.
 
 mod ahead;
 mod build;
@@ -17,7 +17,7 @@ use crate::input::Selection;
 use crate::knobs::unknown_latency;
 use crate::reschedule::{self, Bisection, Job, Outcome};
 use crate::signals;
-use cache::{Cache, Entry, Key};
+use cache::{Cache, Entry, Key, NoCache};
 use find::{CALLED, Places};
 use flags::Flags;
 use sassafras_passes::Choice;
@@ -110,7 +110,7 @@ fn afterwards(
     };
     let note = match done {
         Ok(note) => note,
-        Err(doubt) => format!("untouched: {}", doubt.lines().collect::<Vec<_>>().join(" ")),
+        Err(doubt) => format!("untouched: {}", one_line(&doubt)),
     };
     (!setup.quiet).then(|| format!("{name}: {note}"))
 }
@@ -130,6 +130,8 @@ struct Setup {
     quiet: bool,
     /// With what keys start from: all that results depend on but the cubin.
     cache: Option<(Cache, blake3::Hasher)>,
+    /// Why the cache that there could be is not used.
+    exposed: Option<String>,
     /// What this call is known by.
     mark: Key,
 }
@@ -152,7 +154,12 @@ impl Setup {
             flags.job.list_options(unknown_latency(&knobs).map_err(wrong)?, &knobs, Choice::CriticalPath);
         let job = flags.job.job("cubin", &options, knobs, Bisection::default()).map_err(wrong)?;
         let folder = flags.cache_dir.or_else(Cache::default_folder).filter(|_| !flags.no_cache);
-        let cache = folder.and_then(|folder| Cache::open(&folder, flags.cache_size)).and_then(|cache| {
+        let (cache, exposed) = match folder.map(|folder| Cache::open(&folder, flags.cache_size)) {
+            Some(Ok(cache)) => (Some(cache), None),
+            Some(Err(NoCache::Exposed(why))) => (None, Some(why)),
+            Some(Err(NoCache::NoFolder)) | None => (None, None),
+        };
+        let cache = cache.and_then(|cache| {
             let mut hasher = blake3::Hasher::new();
             hasher.update(build::id(&cache)?.as_bytes());
             let version = env!("CARGO_PKG_VERSION");
@@ -161,16 +168,24 @@ impl Setup {
         });
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = flags.job.jobs.map_or(cores.min(MOST_THREADS), usize::from);
-        Ok(Setup { job, selection: flags.selection, threads, quiet: flags.quiet, cache, mark })
+        Ok(Setup { job, selection: flags.selection, threads, quiet: flags.quiet, cache, exposed, mark })
     }
 
     /// Puts the best cubin that we have in place of the one that ptxas wrote, and says what it is.
     fn deliver(&self, expected: &Expected, bytes: &[u8]) -> Result<String, String> {
         let key = |hasher: &blake3::Hasher| -> Key { hasher.clone().update(bytes).finalize() };
         let kept = self.cache.as_ref().and_then(|(cache, hasher)| cache.get(&key(hasher)));
+        let (kept, forged) = match kept.map(|entry| self.accept(bytes, &entry).map(|()| entry)) {
+            Some(Ok(entry)) => (Some(entry), None),
+            Some(Err(why)) => (None, Some(why)),
+            None => (None, None),
+        };
         let (entry, how) = match kept {
             Some(entry) => (entry, " (cached)"),
             None => {
+                if let (Some((cache, hasher)), Some(_)) = (&self.cache, &forged) {
+                    cache.forget(&key(hasher));
+                }
                 let entry = self.reschedule(bytes)?;
                 if let Some((cache, hasher)) = &self.cache {
                     cache.put(&key(hasher), &entry);
@@ -182,16 +197,41 @@ impl Setup {
         if let Some(cubin) = &entry.cubin {
             expected.replace(cubin)?;
         }
-        Ok(format!("{}{how}", entry.note))
+        let mut note = format!("{}{how}", entry.note);
+        if let Some(why) = &forged {
+            note += &format!("; what the cache held was not verified and is made anew: {}", one_line(why));
+        }
+        if let Some(why) = &self.exposed {
+            note += &format!("; the cache is not used: {why}");
+        }
+        Ok(note)
+    }
+
+    /// Looks at a result of the cache as at one that was just made: the folder keeps it, and vouches for nothing.
+    fn accept(&self, bytes: &[u8], entry: &Entry) -> Result<(), String> {
+        if entry.note.chars().any(char::is_control) {
+            return Err("its note is no line of text".to_owned());
+        }
+        let Some(cubin) = &entry.cubin else { return Ok(()) };
+        let checked = self.threads()?.install(|| reschedule::accept(bytes, cubin));
+        checked.map_err(|error| format!("{error:#}"))
+    }
+
+    fn threads(&self) -> Result<rayon::ThreadPool, String> {
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
+        threads.map_err(|error| error.to_string())
     }
 
     fn reschedule(&self, bytes: &[u8]) -> Result<Entry, String> {
-        let threads = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
-        let threads = threads.map_err(|error| error.to_string())?;
-        let done = threads.install(|| reschedule::file("cubin", bytes, &self.selection, &self.job));
-        let done = done.map_err(|error| format!("{error:#}"))?;
+        let work = || reschedule::file("cubin", bytes, &self.selection, &self.job);
+        let done = self.threads()?.install(work).map_err(|error| format!("{error:#}"))?;
         Ok(Entry { note: note(&done.outcomes), cubin: (done.bytes != bytes).then_some(done.bytes) })
     }
+}
+
+/// Who reads what ptxas says gets one line of ours.
+fn one_line(text: &str) -> String {
+    text.lines().collect::<Vec<_>>().join(" ")
 }
 
 /// What became of a cubin, in a few words.

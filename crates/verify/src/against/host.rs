@@ -23,7 +23,7 @@ use super::container::Stretch;
 use super::cubin::byte_difference;
 use super::{Change, Difference};
 use elf::{Elf, Section, Segment, number};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Sections that may move: those that hold fatbinaries.
@@ -41,11 +41,11 @@ pub(super) struct Grown {
     pub differences: Vec<Difference>,
 }
 
-/// Compares everything but the fatbinaries.
+/// Compares everything but the fatbinaries. `all` are the places of the original where one starts.
 ///
 /// # Errors
 /// With the first thing that makes the files too different to compare more.
-pub(super) fn compare(old: &[u8], new: &[u8]) -> Checked<Grown> {
+pub(super) fn compare(old: &[u8], new: &[u8], all: &BTreeSet<u64>) -> Checked<Grown> {
     let unreadable = || grown("its headers, or those of the original, cannot be read");
     let files =
         Files { old: Elf::read(old).ok_or_else(unreadable)?, new: Elf::read(new).ok_or_else(unreadable)? };
@@ -80,6 +80,18 @@ pub(super) fn compare(old: &[u8], new: &[u8]) -> Checked<Grown> {
         if DEVICE_CODE.contains(&was.name) && was.has_bytes() && was.addr == is.addr {
             found.stretches.push(Stretch { old: was.in_file(), new: is.in_file(), resized: false });
             excused.push(was.in_file());
+        } else if !DEVICE_CODE.contains(&was.name) && was.has_bytes() && was.is_loaded() {
+            // Those among other data, too: nothing around them changes.
+            for &start in all.range(was.in_file()) {
+                let end = number::<2>(old, start + 6)
+                    .and_then(|header| start.checked_add(header)?.checked_add(number::<8>(old, start + 8)?));
+                let Some(end) = end.filter(|&end| end <= was.in_file().end) else {
+                    return Err(grown(format!("the fatbinary at {start:#x} cannot be read")));
+                };
+                let new = growth.moved(start)..growth.moved(start) + (end - start);
+                found.stretches.push(Stretch { old: start..end, new, resized: false });
+                excused.push(start..end);
+            }
         }
     }
     excused.sort_by_key(|range| range.start);

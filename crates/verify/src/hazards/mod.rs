@@ -41,6 +41,7 @@
 
 mod asked;
 mod fields;
+mod paths;
 mod reuse;
 pub mod rules;
 mod spacing;
@@ -49,11 +50,11 @@ mod unseen;
 pub mod walk;
 
 pub use asked::{Asked, Right, asked};
+pub use paths::Paths;
 pub use rules::{Need, Rules};
 pub use unseen::{Came, rewritten};
 pub use walk::{HazardKind, Observer, Pair, walk};
 
-use sassafras_ir::cfg::Cfg;
 use sassafras_ir::text::print_inst;
 use sassafras_ir::{Block, Function, Inst, Lane};
 use sassafras_machine::mined::seen::Form;
@@ -109,44 +110,6 @@ pub struct Report {
     pub unknown: u64,
     /// Pairs looked at.
     pub pairs: u64,
-}
-
-/// The blocks on a shortest way from the producer to the consumer of a finding, both ends included. One block when the
-/// producer stands before the consumer in it.
-pub fn path(f: &Function, finding: &Finding) -> Vec<Block> {
-    let block_of = |inst: Inst| f.blocks().find(|&b| f.block_insts(b).contains(&inst));
-    let (Some(from), Some(to)) = (block_of(finding.producer), block_of(finding.consumer)) else {
-        return Vec::new();
-    };
-    let place = |inst: Inst| f.block_insts(from).iter().position(|&i| i == inst);
-    if from == to && place(finding.producer) < place(finding.consumer) {
-        return vec![from];
-    }
-    let cfg = Cfg::new(f);
-    let mut came_from: Vec<Option<Block>> = vec![None; f.block_count()];
-    let mut queue = std::collections::VecDeque::from([from]);
-    while let Some(block) = queue.pop_front() {
-        for &next in cfg.succs(block) {
-            if came_from[next.as_u32() as usize].is_none() {
-                came_from[next.as_u32() as usize] = Some(block);
-                queue.push_back(next);
-            }
-        }
-        if came_from[to.as_u32() as usize].is_some() {
-            break;
-        }
-    }
-    let mut path = vec![to];
-    let mut at = to;
-    while let Some(before) = came_from[at.as_u32() as usize] {
-        path.push(before);
-        at = before;
-        if at == from {
-            break;
-        }
-    }
-    path.reverse();
-    path
 }
 
 /// Checks a function against the distances that are demanded.

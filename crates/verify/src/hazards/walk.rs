@@ -11,6 +11,7 @@ use sassafras_ir::{Block, Effects, Function, Inst, Lane, LaneRef, Operand, RegCl
 use sassafras_machine::collectives::InFlight;
 use sassafras_machine::mined::{ClassNumber, File, Queues, Use};
 use sassafras_machine::{Category, constants};
+use std::collections::BTreeSet;
 
 /// What two instructions collide over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -156,7 +157,8 @@ struct Flow {
     order: Vec<Block>,
     place: Vec<u32>,
     entry: Vec<Option<State>>,
-    queued: FixedBitSet,
+    /// Places in that order. A set that is sorted: a function may have as many blocks as instructions, and nearly all are queued once.
+    queued: BTreeSet<u32>,
     calls: Calls,
 }
 
@@ -211,7 +213,7 @@ impl Flow {
         for (i, block) in order.iter().enumerate() {
             place[block.as_u32() as usize] = i as u32;
         }
-        let queued = FixedBitSet::with_capacity(order.len());
+        let queued = BTreeSet::new();
         let calls = Calls::new(f, &cfg);
         Flow { cfg, place, entry: vec![None; f.block_count()], queued, order, calls }
     }
@@ -226,10 +228,9 @@ impl Flow {
                 continue;
             }
             *slot = Some(State::default());
-            self.queued.insert(root);
-            while let Some(next) = self.queued.minimum() {
-                self.queued.remove(next);
-                self.block(f, &mut walker, self.order[next], observer);
+            self.queued.insert(root as u32);
+            while let Some(next) = self.queued.pop_first() {
+                self.block(f, &mut walker, self.order[next as usize], observer);
             }
         }
     }
@@ -270,7 +271,7 @@ impl Flow {
             Some(old) => old.merge(out),
         };
         if changed {
-            self.queued.insert(self.place[block.as_u32() as usize] as usize);
+            self.queued.insert(self.place[block.as_u32() as usize]);
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::input::{Binary, Input, Selection, Text};
 use crate::knobs::unknown_latency;
 use crate::output;
-use crate::reschedule::{self, Bisection, Change, JobArguments, Order, Outcome};
+use crate::reschedule::{self, Bisection, Change, Counted, JobArguments, Order, Outcome, Rescheduled};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use rayon::prelude::*;
@@ -257,7 +257,7 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
             kernels: &done.outcomes,
         });
     }
-    output::print(&outcomes(&input.name, &strategy.name(), &done.outcomes)?)?;
+    output::print(&outcomes(&input.name, &strategy.name(), &done)?)?;
     if input.container()?.kind() == ContainerKind::Host && done.bytes.len() > input.bytes.len() {
         let more = done.bytes.len() - input.bytes.len();
         output::print(&format!("fatbinaries have a new place behind the last segment: {more} bytes more\n"))?;
@@ -265,7 +265,8 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
     Ok(())
 }
 
-fn outcomes(name: &str, strategy: &str, outcomes: &[Outcome]) -> Result<String> {
+fn outcomes(name: &str, strategy: &str, done: &Rescheduled) -> Result<String> {
+    let outcomes = &done.outcomes[..];
     let bold = anstyle::Style::new().bold();
     let mut out = String::new();
     writeln!(out, "{bold}{name}{bold:#}, strategy {strategy}\n")?;
@@ -287,8 +288,9 @@ fn outcomes(name: &str, strategy: &str, outcomes: &[Outcome]) -> Result<String> 
     out.push_str(&output::render(&table));
     out.push_str(&left(outcomes));
     let kept = outcomes.iter().filter(|outcome| outcome.kept.is_some()).count();
-    let moved: u64 = outcomes.iter().map(|outcome| outcome.moved).sum();
-    let others = match outcomes.iter().map(|outcome| outcome.renamed).sum::<u64>() {
+    // As `verify --against` counts them.
+    let Counted { moved, renamed } = done.counted;
+    let others = match renamed {
         0 => String::new(),
         renamed => format!(", {renamed} with other registers"),
     };
@@ -299,10 +301,22 @@ fn outcomes(name: &str, strategy: &str, outcomes: &[Outcome]) -> Result<String> 
     let instructions: u64 = outcomes.iter().map(|outcome| outcome.instructions).sum();
     writeln!(
         out,
-        "\n{} kernels, {kept} kept with a reason; {moved} of {instructions} instructions moved{others}{still}; verified",
-        outcomes.len()
+        "\n{} kernels, {kept} kept with a reason; {moved} of {instructions} instructions moved{others}{still}; {}",
+        outcomes.len(),
+        verified(outcomes)
     )?;
     Ok(out)
+}
+
+/// What the checkers looked at: kernels that changed. The others are as they came, with whatever is wrong in them.
+fn verified(outcomes: &[Outcome]) -> String {
+    let changed = outcomes.iter().filter(|outcome| !outcome.units.is_empty()).count();
+    match (changed, outcomes.len() - changed) {
+        (0, _) => "nothing changed, and nothing was checked".to_owned(),
+        (_, 0) => format!("{changed} verified"),
+        (_, 1) => format!("{changed} verified, 1 as it came and not checked"),
+        (_, same) => format!("{changed} verified, {same} as they came and not checked"),
+    }
 }
 
 /// Lines for blocks and routines that stay as they came in kernels that change.
