@@ -187,7 +187,7 @@ def main(argv=None):
     options.out.mkdir(parents=True, exist_ok=True)
     if options.manifest:
         again = [mutants.Mutant.from_record(json.loads(line)) for line in options.manifest.read_text().splitlines()]
-        found, made, orders = {}, [m for m in again if m.kind != "order"], [m for m in again if m.kind == "order"]
+        found, made, orders = {}, [m for m in again if m.kind not in mutants.COMPARED], [m for m in again if m.kind in mutants.COMPARED]
     else:
         found, made, orders = make(options)
     if options.save_rules:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import elf
+from mutants import COMPARED
 
 LIMIT = 600  # seconds for one run
 
@@ -99,7 +100,7 @@ def classify(mutant, before, after):
 def _one_batch(program, path, mutants, file, before):
     file.write_bytes(mutated(Path(path).read_bytes(), mutants))
     try:
-        order = mutants[0].kind == "order"
+        order = mutants[0].kind in COMPARED
         report, error = verify(program, file, path if order else None)
         if report is None:
             return [Outcome(m, "failed", [error]) for m in mutants]

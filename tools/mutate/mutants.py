@@ -5,6 +5,10 @@
 * `board`: a write or read scoreboard gets another number, or none.
 * `swap`: two adjacent dependent instructions change places, and a hazard of time is certain in the new order. Control fields
   either stay at their place (`stay`) or travel with their instruction (`move`).
+* `reuse`: a source that the instruction itself overwrites stays at hand for the next instruction, which reads it from the same place. ptxas never
+  does that.
+* `acquire`: a NOP or CCTL that waits for a load or an atomic does so no longer: what stands behind may be issued before the value is there. Only a
+  comparison with the original can know; counted with `order`.
 * `order`: such a swap where only the values are certain to change. A checker of stalls and scoreboards that sees one file
   cannot know; one that compares with the original can. Counted apart.
 """
@@ -20,7 +24,14 @@ import sasstext
 import spacing
 
 WINDOW = flow.LOOKAHEAD
-KINDS = ("stall", "wait", "board", "swap", "order")
+KINDS = ("stall", "wait", "board", "swap", "reuse", "order", "acquire")
+COMPARED = ("order", "acquire")  # only a comparison with the original can find them
+_LOADS = frozenset("LD LDG LDS ATOM ATOMG ATOMS".split())
+_ORDERING = frozenset(("NOP", "CCTL"))
+# Instructions of fixed latency whose first source is a register in the lowest place.
+_KEEPS = frozenset("IADD3 IMAD LOP3 FADD FMUL FFMA".split())
+_FIRST_PLACE = (24, 8)
+_MOST_STALL = 11  # flags mean nothing with a longer one
 
 _CLASSES = {
     "predicate": "ISETP FSETP HSETP2 DSETP PLOP3 UISETP UPLOP3 P2R R2P VOTE VOTEU FCHK UP2UR UR2UP PSETP R2UR",
@@ -113,6 +124,45 @@ class Maker:
             if found:
                 yield self._mutant(kernel, block, window, kind, detail, [(block[i].offset, block[i].word, word)], found)
         yield from self._swaps(kernel, block, i)
+        yield from self._kept(kernel, block, i)
+        yield from self._acquires(kernel, block, i)
+
+    def _kept(self, kernel, block, i):
+        pair = block[i : i + 2]
+        if len(pair) < 2 or any(p.base not in _KEEPS or p.guard is not None or not p.trusted for p in pair):
+            return
+        first, second = pair
+        number = control.get(first.word, _FIRST_PLACE)
+        register = ("R", number)
+        legal = 0 < first.stall <= _MOST_STALL
+        same = control.get(second.word, _FIRST_PLACE) == number
+        if legal and same and register in first.reads & first.writes and register in second.reads:
+            # Nothing stays at hand where the warp yields.
+            word = control.put(first.word, control.YIELD, 1)
+            word = control.put(word, control.REUSE, control.get(word, control.REUSE) | 1)
+            window, at = _window(block, i)
+            window[at] = first.with_word(word)
+            reason = f"{first.base} overwrites R{number}, which it keeps for {second.base}"
+            found = [judge.Hazard("reuse", "reuse", f"R{number}", first.offset, second.offset, None, None, reason)]
+            yield self._mutant(kernel, block, window, "reuse", f"keep R{number}", [(first.offset, first.word, word)], found)
+
+    @staticmethod
+    def _acquires(kernel, block, i):
+        fence = block[i]
+        waits = control.get(fence.word, control.WAIT)
+        for board in control.BOARDS if fence.base in _ORDERING and waits else ():
+            if not waits >> board & 1:
+                continue
+            for p in range(i - 1, max(-1, i - WINDOW), -1):
+                if control.get(block[p].word, control.WAIT) >> board & 1:
+                    break
+                if block[p].base in _LOADS and block[p].write_board == board:
+                    word = control.put(fence.word, control.WAIT, waits & ~(1 << board))
+                    yield Mutant(
+                        "acquire", f"drop {board}", kernel.name, (block[0].offset, block[-1].offset), [(fence.offset, fence.word, word)], [],
+                        _texts(block, p, i), block[p].base, fence.base, "R",
+                    )
+                    break
 
     def _field_changes(self, block, i):
         """(kind, detail, new word, the producers that may suffer)"""
@@ -233,11 +283,11 @@ class Pool:
             found.append(mutant)
 
     def size(self, orders=False):
-        return sum(len(m) for s, m in self.strata.items() if (s[0] == "order") == orders)
+        return sum(len(m) for s, m in self.strata.items() if (s[0] in COMPARED) == orders)
 
     def draw(self, count, orders=False):
         """Up to `count` mutants, taken from the strata in turn."""
-        queues = [list(reversed(m)) for s, m in sorted(self.strata.items()) if (s[0] == "order") == orders]
+        queues = [list(reversed(m)) for s, m in sorted(self.strata.items()) if (s[0] in COMPARED) == orders]
         drawn = []
         while queues and len(drawn) < count:
             for queue in queues:

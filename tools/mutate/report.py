@@ -2,6 +2,8 @@
 
 import collections
 
+from mutants import COMPARED
+
 import mutants
 
 CAUGHT = ("exact", "near", "elsewhere")
@@ -28,15 +30,15 @@ def _table(title, columns, outcomes, key):
 
 def write(folder, outcomes):
     """Writes `result.md` and `survivors.txt`; returns the catch rate in percent, order swaps aside."""
-    timing = [o for o in outcomes if o.mutant.kind != "order"]
-    orders = [o for o in outcomes if o.mutant.kind == "order"]
+    timing = [o for o in outcomes if o.mutant.kind not in COMPARED]
+    orders = [o for o in outcomes if o.mutant.kind in COMPARED]
     caught, rate = _rate(timing)
     verdicts = collections.Counter(o.verdict for o in timing)
     lines = [f"# {caught} of {len(timing)} mutants caught: {rate:.2f} %", ""]
     lines += [", ".join(f"{name} {count}" for name, count in sorted(verdicts.items())), ""]
     if orders:
         found, share = _rate(orders)
-        lines += [f"Order swaps, with `--against`: {found} of {len(orders)} ({share:.2f} %).", ""]
+        lines += [f"Order swaps and acquires, with `--against`: {found} of {len(orders)} ({share:.2f} %).", ""]
     rule = lambda m: m.hazards[0].rule
     lines += _table("By kind", ["kind", "rule"], timing, lambda m: (m.kind, rule(m)))
     lines += _table("By architecture", ["arch"], timing, lambda m: (f"sm_{m.arch}",))
