@@ -58,10 +58,11 @@ impl Fields {
     /// Whether a general register stays at hand for the next instruction.
     pub fn keeps(&self, lane: Lane) -> bool {
         let kept = |place: usize| self.reuse >> place & 1 == 1;
+        let Some([first, second, third]) = self.sources else { return false };
+        let is = |at: u8| u32::from(at) == lane.index();
+        // The second of two operands stands in the second field, and may be kept in the third place.
         lane.class() == RegClass::Gpr
-            && self.sources.is_some_and(|sources| {
-                sources.iter().enumerate().any(|(place, &at)| kept(place) && u32::from(at) == lane.index())
-            })
+            && (kept(0) && is(first) || kept(1) && is(second) || kept(2) && (is(third) || is(second)))
     }
 }
 

@@ -12,6 +12,7 @@ use super::fields::Fields;
 use super::rules::Rules;
 use super::walk::HazardKind;
 use sassafras_ir::{Function, Inst, RegClass, Role};
+use smallvec::SmallVec;
 
 /// A source that was kept.
 #[derive(Clone, Copy)]
@@ -31,8 +32,16 @@ pub(super) fn check(f: &Function, rules: &Rules) -> Vec<Finding> {
             let control = Fields::of(f, inst);
             // What takes its time reads its sources elsewhere, and its flags mean something else.
             if !opcodes[f.inst(inst).opcode.as_u32() as usize].facts.decoupled {
+                let known = sources(f, inst, &control);
                 for (place, banks) in places.iter_mut().enumerate() {
-                    let Some((first, lanes)) = source(f, inst, &control, place) else { continue };
+                    let (first, lanes) = match known[place] {
+                        Source::Registers { first, lanes } => (first, lanes),
+                        Source::None => continue,
+                        Source::Unknown => {
+                            *banks = Default::default();
+                            continue;
+                        }
+                    };
                     // A pair takes both banks, each with its register.
                     for register in first..first.saturating_add(lanes.min(2)) {
                         let kept = &mut banks[usize::from(register % 2)];
@@ -68,20 +77,40 @@ pub(super) fn check(f: &Function, rules: &Rules) -> Vec<Finding> {
 /// Flags mean nothing with a longer stall.
 const LONGEST: u8 = 11;
 
-/// The general registers that an instruction reads from a place, by its word: the first, and how many. They must be an operand, too.
-fn source(f: &Function, inst: Inst, control: &Fields, place: usize) -> Option<(u8, u8)> {
-    let register = control.sources?[place];
-    let (mut role, mut lanes) = (None, 0);
+/// What an instruction reads from a place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// No general register.
+    None,
+    /// So many, from the first on.
+    Registers { first: u8, lanes: u8 },
+    /// Perhaps one.
+    Unknown,
+}
+
+/// The general registers that an instruction reads, by place. The first place is that of its field in the word. The second operand of two stands in
+/// the second field, and its flag is that of the second or of the third place, by opcode: only of three operands each place is known.
+fn sources(f: &Function, inst: Inst, control: &Fields) -> [Source; 3] {
+    let mut operands: SmallVec<[(Role, u8, u8); 4]> = SmallVec::new();
     f.for_each_read(inst, |read| {
-        let is_operand = matches!(read.role, Role::Operand(_)) && read.lane.class() == RegClass::Gpr;
-        if is_operand
-            && read.lane.index() == u32::from(register) + u32::from(lanes)
-            && role.is_none_or(|role| role == read.role)
-        {
-            (role, lanes) = (Some(read.role), lanes + 1);
+        if !matches!(read.role, Role::Operand(_)) || read.lane.class() != RegClass::Gpr {
+            return;
+        }
+        match operands.last_mut() {
+            Some((role, _, lanes)) if *role == read.role => *lanes += 1,
+            _ => operands.push((read.role, read.lane.index() as u8, 1)),
         }
     });
-    (lanes > 0).then_some((register, lanes))
+    let field = |place: usize| {
+        let register = control.sources.map(|sources| sources[place]);
+        let found = operands.iter().find(|&&(_, first, _)| Some(first) == register);
+        found.map_or(Source::None, |&(_, first, lanes)| Source::Registers { first, lanes })
+    };
+    match operands.len() {
+        0 => [Source::None; 3],
+        3 => [0, 1, 2].map(field),
+        _ => [field(0), Source::Unknown, Source::Unknown],
+    }
 }
 
 #[cfg(test)]
