@@ -106,8 +106,10 @@ pub struct Original {
     pub pinned: u8,
     /// Instructions that set a scoreboard that somebody waited for without reading a register, each with its token.
     pub tokens: FxHashMap<Inst, u16>,
-    /// Those of them that read memory, and guard their results by that scoreboard.
+    /// Those of them that read memory, and guard their results by that scoreboard. Their numbers come behind those of the others.
     acquired: FixedBitSet,
+    /// How many others there are.
+    fences: usize,
     /// The tokens that an instruction waits for.
     pub waits: FxHashMap<Inst, SmallVec<[u16; 2]>>,
     held: Vec<(Inst, Effects)>,
@@ -145,6 +147,7 @@ impl Original {
             pinned: pinned & 0x3f,
             tokens: FxHashMap::default(),
             acquired: FixedBitSet::with_capacity(f.inst_count()),
+            fences: setters.len(),
             waits: FxHashMap::default(),
             held: Vec::new(),
             drains,
@@ -222,11 +225,8 @@ impl Original {
     }
 
     fn waits_for_fence(&self, inst: Inst) -> bool {
-        let fences = self.tokens.len() - self.acquired.count_ones(..);
-        // Fences have the lowest numbers.
-        self.waits
-            .get(&inst)
-            .is_some_and(|waits| waits.iter().any(|&lane| usize::from(lane - LANES) < fences))
+        let waits = self.waits.get(&inst);
+        waits.is_some_and(|waits| waits.iter().any(|&lane| usize::from(lane - LANES) < self.fences))
     }
 
     /// Gives tokens to those who were waited for, or guard nothing.
@@ -269,11 +269,9 @@ impl Original {
         waited.sort_unstable();
         waited.dedup();
         let setters: Vec<Setter> = waited.iter().map(|&setter| candidates[setter as usize]).collect();
-        let renumbered = waits
-            .into_iter()
-            .filter_map(|(inst, setter)| Some((inst, waited.binary_search(&setter).ok()? as u32)));
-        let renumbered = renumbered.collect();
-        self.add_tokens(&setters, renumbered);
+        let renumbered =
+            |(inst, setter)| waited.binary_search(&setter).ok().map(|number| (inst, number as u32));
+        self.add_tokens(&setters, waits.into_iter().filter_map(renumbered).collect());
         self.acquired.extend(setters.iter().map(|setter| index(setter.inst)));
     }
 }
