@@ -584,8 +584,9 @@ fn sources_are_overwritten_in_turn_by_few_and_inside_a_block() {
     );
     assert_eq!(body(store, "S5 | @P0 BRA ^entry !branch\n^next:\n", load), [HazardKind::War]);
     let matrix = "R4 = LDSM shared.4[R20]";
-    for first in ["global.4[R8] = ST R4", "R9 = SHFL R4"] {
+    for first in ["global.4[R8] = ST R4", "global.4[R8] = STG R4", "global.4[R8] = REDG.E R4", "R9 = SHFL R4"]
+    {
         assert_eq!(body(first, "", matrix), [], "{first}");
     }
-    assert_eq!(body("global.4[R8] = STG R4", "", matrix), [HazardKind::War]);
+    assert_eq!(body("R9 = LDG.E global.4[R4]", "", matrix), [HazardKind::War]);
 }
