@@ -5,7 +5,9 @@
 //! Headers are read at once; payloads are decompressed when asked for.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 
 use object::elf::{SHF_ALLOC, SHF_EXECINSTR};
 use object::{Object as _, ObjectSection as _};
@@ -283,6 +285,14 @@ impl<'d> Container<'d> {
         let file = object::File::parse(data)
             .map_err(|e| Error::new("host file", base, Problem::Elf(e.to_string())))?;
         let before = self.fatbins.len();
+        // Where sections lie over each other, what is found belongs to one of them: those for fatbinaries first, then the earlier ones.
+        let mut taken = Taken::default();
+        for section in file.sections().filter(|s| s.name().is_ok_and(|name| FATBIN_SECTIONS.contains(&name)))
+        {
+            if let Some((offset, size)) = section.file_range() {
+                taken.insert(offset..offset.saturating_add(size));
+            }
+        }
         for section in file.sections() {
             let name = section.name().map_err(|e| {
                 let at = base + section_headers(data);
@@ -300,6 +310,11 @@ impl<'d> Container<'d> {
                 Err(_) => continue,
                 Ok(_) => {}
             }
+            let range = offset..offset + size;
+            if !named && taken.overlaps(&range) {
+                continue;
+            }
+            taken.insert(range);
             let place = Location {
                 member: member.map(str::to_owned),
                 section: Some(name.to_owned()),
@@ -341,6 +356,32 @@ impl<'d> Container<'d> {
             return Err(Error::new("archive", 0, Problem::NoDeviceCode));
         }
         Ok(())
+    }
+}
+
+/// Parts of a file, none of which meets another.
+#[derive(Default)]
+struct Taken(BTreeMap<u64, u64>);
+
+impl Taken {
+    /// A part that is taken and meets this one.
+    fn meets(&self, range: &Range<u64>) -> Option<Range<u64>> {
+        let (&start, &end) = self.0.range(..range.end).next_back()?;
+        (end > range.start).then_some(start..end)
+    }
+
+    fn overlaps(&self, range: &Range<u64>) -> bool {
+        self.meets(range).is_some()
+    }
+
+    fn insert(&mut self, mut range: Range<u64>) {
+        while let Some(other) = self.meets(&range) {
+            self.0.remove(&other.start);
+            range = range.start.min(other.start)..range.end.max(other.end);
+        }
+        if !range.is_empty() {
+            self.0.insert(range.start, range.end);
+        }
     }
 }
 
