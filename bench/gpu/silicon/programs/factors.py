@@ -1,5 +1,7 @@
 """Factorisations, eigenvalues and solutions of dense matrices, single and in batches (cuSOLVER)."""
 
+import draws
+
 SIZES = [(), (3,), (64,)]  # batches
 ORDERS = [2, 7, 32, 33, 64, 150, 384]
 
@@ -7,14 +9,8 @@ ORDERS = [2, 7, 32, 33, 64, 150, 384]
 def results(torch):
     """Cases, and functions that give their tensors."""
     torch.backends.cuda.preferred_linalg_library("cusolver")
-    generator = torch.Generator("cuda").manual_seed(2)
+    _, numbers = draws.draws(torch, 2)
     linalg = torch.linalg
-
-    def numbers(kind, *shape):
-        values = torch.randn(*shape, generator=generator, device="cuda", dtype=torch.float64)
-        if kind.is_complex:
-            return torch.complex(values, torch.randn(*shape, generator=generator, device="cuda", dtype=torch.float64)).to(kind)
-        return values.to(kind)
 
     kinds = {"float32": torch.float32, "float64": torch.float64, "complex64": torch.complex64, "complex128": torch.complex128}
     for name, kind in kinds.items():

@@ -1,20 +1,14 @@
 """Products and triangular solutions of dense matrices and vectors of many shapes and types, single and in batches (cuBLAS)."""
 
+import draws
+
 SHAPES = [(1, 1, 1), (5, 7, 3), (32, 32, 32), (33, 65, 17), (128, 128, 64), (200, 100, 300), (256, 512, 1024), (1000, 3, 513), (1, 777, 4096), (2048, 2048, 40)]
 
 
 def results(torch):
     """Cases, and functions that give their tensors."""
     torch.backends.cuda.preferred_blas_library("cublas")
-    generator = torch.Generator("cuda").manual_seed(3)
-
-    def numbers(kind, *shape):
-        if kind == torch.int8:
-            return torch.randint(-128, 128, shape, generator=generator, device="cuda", dtype=kind)
-        values = torch.randn(*shape, generator=generator, device="cuda", dtype=torch.float64)
-        if kind.is_complex:
-            return torch.complex(values, torch.randn(*shape, generator=generator, device="cuda", dtype=torch.float64)).to(kind)
-        return values.to(kind)
+    _, numbers = draws.draws(torch, 3)
 
     kinds = {"float32": torch.float32, "tf32": torch.float32, "float64": torch.float64, "complex64": torch.complex64, "complex128": torch.complex128}
     kinds |= {"float16": torch.float16, "bfloat16": torch.bfloat16}

@@ -1,17 +1,13 @@
 """Products, solutions and conversions of sparse matrices in several formats and types (cuSPARSE)."""
 
+import draws
+
 SHAPES = [(16, 16, 0.3), (100, 60, 0.1), (257, 129, 0.05), (512, 512, 0.02), (1000, 700, 0.01), (4096, 4096, 0.001), (3000, 5000, 0.004)]
 
 
 def results(torch):
     """Cases, and functions that give their tensors."""
-    generator = torch.Generator("cuda").manual_seed(1)
-
-    def numbers(kind, *shape):
-        values = torch.randn(*shape, generator=generator, device="cuda", dtype=torch.float64)
-        if kind.is_complex:
-            return torch.complex(values, torch.randn(*shape, generator=generator, device="cuda", dtype=torch.float64)).to(kind)
-        return values.to(kind)
+    generator, numbers = draws.draws(torch, 1)
 
     kinds = {"float32": torch.float32, "float64": torch.float64, "complex64": torch.complex64, "complex128": torch.complex128}
     kinds |= {"float16": torch.float16, "bfloat16": torch.bfloat16}
