@@ -2,7 +2,8 @@
 //!
 //! A flagged source stays in its place (one of three, and even and odd registers apart) until the next instruction reads that place from the
 //! same bank; then it is that one's operand. It must not have been written in between, nor by the flagged instruction itself. (That it was there
-//! for all threads when it was kept, whatever the guards, the walk asks of every flagged source.) Nothing stays at hand where the warp yields.
+//! for all threads when it was kept, whatever the guards, the walk asks of every flagged source.) Nothing stays at hand where the warp yields, as it does with every
+//! stall above 11.
 //!
 //! Source: compiled code, which never does it; what a device does then is not known for every case (an H200 took the new value where the flagged
 //! instruction overwrites its own source).
@@ -66,16 +67,13 @@ pub(super) fn check(f: &Function, rules: &Rules) -> Vec<Finding> {
                 let kept = places.iter_mut().flatten().flatten();
                 kept.filter(written).for_each(|kept| kept.written = true);
             });
-            if control.yields || control.stall == 0 || control.stall > LONGEST {
+            if control.yields || control.stall == 0 {
                 places = Default::default();
             }
         }
     }
     findings
 }
-
-/// Flags mean nothing with a longer stall.
-const LONGEST: u8 = 11;
 
 /// What an instruction reads from a place.
 #[derive(Clone, Copy, PartialEq, Eq)]
