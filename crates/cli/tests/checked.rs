@@ -59,6 +59,25 @@ fn what_holds_nothing_to_check_is_not_clean() {
 }
 
 #[test]
+fn reports_count_what_was_not_checked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let good = input("good.cubin");
+    let (_, old, _) = unchecked().pop().expect("the old one");
+    let report = |images: &[(u32, u64, &[u8], u64)]| -> serde_json::Value {
+        std::fs::write(folder.path().join("k.fatbin"), build::fatbin(images)).expect("written");
+        let done = sassafras(folder.path(), &["verify", "k.fatbin", "--json"]);
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        serde_json::from_slice(&done.stdout).expect("JSON")
+    };
+    let both = report(&[(80, 0, &good, 0), (35, 0, &old, 0), (35, 0, &old, 0)]);
+    assert_eq!(both["kernels"].as_array().map(Vec::len), Some(1), "{both}");
+    let counts: Vec<_> = both["unchecked"].as_object().expect("reasons").values().collect();
+    assert_eq!(counts, [2], "{both}");
+    assert!(both["kernels"][0]["pairs"].as_u64() > both["kernels"][0]["unknown"].as_u64(), "{both}");
+    assert!(report(&[(80, 0, &good, 0)]).get("unchecked").is_none());
+}
+
+#[test]
 fn what_was_not_verified_is_not_called_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).expect("written");

@@ -58,6 +58,9 @@ const MOST_SHOWN: usize = 100;
 struct Report {
     schema: u32,
     kernels: Vec<Kernel>,
+    /// Code sections that were not checked, by reason.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    unchecked: BTreeMap<String, usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reordering: Option<Reordering>,
 }
@@ -69,13 +72,14 @@ struct Kernel {
     arch: String,
     instructions: u64,
     opaque: u64,
+    /// Pairs of instructions that were looked at.
+    pairs: u64,
+    /// Those of them whose needed distance no table knows.
     unknown: u64,
     hazards: Vec<Hazard>,
     /// Whether the host can launch it; else a function by itself.
     #[serde(skip)]
     entry: bool,
-    #[serde(skip)]
-    pairs: u64,
     /// The findings for people.
     #[serde(skip)]
     text: String,
@@ -90,8 +94,11 @@ struct Hazard {
     offset: u64,
     kind: &'static str,
     register: Option<String>,
+    /// The consumer, as the listing has it.
+    instruction: String,
     /// Offset of the producer.
     producer: u64,
+    producer_instruction: String,
     needed: Needed,
     given: u16,
 }
@@ -170,7 +177,12 @@ fn text(arguments: &Arguments, input: &Text, original: &Text) -> Result<()> {
         };
         let differences = found.iter().map(|mismatch| place(mismatch.to_string())).collect();
         let reordering = Some(Reordering { instructions, moved: 0, renamed: 0, commuted: None, differences });
-        output::print_json(&Report { schema: 1, kernels: Vec::new(), reordering })?;
+        output::print_json(&Report {
+            schema: 1,
+            kernels: Vec::new(),
+            unchecked: BTreeMap::new(),
+            reordering,
+        })?;
     } else {
         let mut out = String::new();
         for mismatch in &found {
@@ -200,15 +212,15 @@ fn binary(arguments: &Arguments, input: &Binary, original: Option<&Binary>) -> R
     };
     let (skipped, kernels): (Vec<Kernel>, Vec<Kernel>) =
         kernels.into_iter().partition(|k| k.skipped.is_some());
-    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    let mut unchecked: BTreeMap<String, usize> = BTreeMap::new();
     for kernel in &skipped {
-        *reasons.entry(kernel.skipped.clone().unwrap_or_default()).or_default() += 1;
+        *unchecked.entry(kernel.skipped.clone().unwrap_or_default()).or_default() += 1;
     }
-    for (reason, count) in &reasons {
+    for (reason, count) in &unchecked {
         say(&format!("warning: {}: {count} kernels are not checked: {reason}", input.name));
     }
     if kernels.iter().all(|kernel| kernel.instructions == 0) {
-        let why = unchecked(&container, skipped.len());
+        let why = nothing_checked(&container, skipped.len());
         if comparison.is_none() {
             bail!("{}: nothing in it was checked: {why}", input.name);
         }
@@ -218,7 +230,7 @@ fn binary(arguments: &Arguments, input: &Binary, original: Option<&Binary>) -> R
     let differences = comparison.as_ref().map_or(0, |comparison| comparison.differences.len());
     if arguments.json {
         let reordering = comparison.as_ref().map(reordering);
-        output::print_json(&Report { schema: 1, kernels, reordering })?;
+        output::print_json(&Report { schema: 1, kernels, unchecked, reordering })?;
     } else {
         output::print(&summary(kind_name(container.kind()), input, &kernels, comparison.as_ref())?)?;
     }
@@ -226,7 +238,7 @@ fn binary(arguments: &Arguments, input: &Binary, original: Option<&Binary>) -> R
 }
 
 /// Why there is nothing to say about hazards.
-fn unchecked(container: &Container<'_>, skipped: usize) -> String {
+fn nothing_checked(container: &Container<'_>, skipped: usize) -> String {
     let (cubins, images) = (container.cubins().count(), container.images().len());
     let ptx = container.images().iter().filter(|image| image.kind == ImageKind::Ptx).count();
     match (cubins, images) {
@@ -279,14 +291,18 @@ fn check(file: &str, site: &Site<'_, '_>, selection: &Selection, in_words: bool)
         kernel.opaque += routine.lifted.opaque as u64;
         kernel.unknown += report.unknown;
         kernel.pairs += report.pairs;
-        if in_words && !report.findings.is_empty() {
+        if report.findings.is_empty() {
+            continue;
+        }
+        let listing = Listing::new(arch, routine);
+        if in_words {
             let room = MOST_SHOWN.saturating_sub(kernel.hazards.len());
-            let (listing, paths) = (Listing::new(arch, routine), Paths::new(f));
+            let paths = Paths::new(f);
             for finding in report.findings.iter().take(room) {
                 describe(&mut kernel.text, &listing, f, &paths, finding)?;
             }
         }
-        kernel.hazards.extend(report.findings.iter().map(|finding| hazard(routine, finding)));
+        kernel.hazards.extend(report.findings.iter().map(|finding| hazard(routine, &listing, finding)));
     }
     if in_words && kernel.hazards.len() > MOST_SHOWN {
         writeln!(kernel.text, "  and {} more: `--json` has all", kernel.hazards.len() - MOST_SHOWN)?;
@@ -294,12 +310,14 @@ fn check(file: &str, site: &Site<'_, '_>, selection: &Selection, in_words: bool)
     Ok(kernel)
 }
 
-fn hazard(routine: &Routine, finding: &Finding) -> Hazard {
+fn hazard(routine: &Routine, listing: &Listing<'_>, finding: &Finding) -> Hazard {
     Hazard {
         offset: routine.offset(finding.consumer),
         kind: finding.kind.name(),
         register: finding.lane.map(|lane| lane.to_string()),
+        instruction: listing.text(finding.consumer),
         producer: routine.offset(finding.producer),
+        producer_instruction: listing.text(finding.producer),
         needed: finding.needed.map_or(Needed::Scoreboard("scoreboard"), Needed::Cycles),
         given: finding.given,
     }

@@ -15,7 +15,12 @@ pub fn compare(arguments: &Arguments, input: &Ptx, original: &Ptx) -> Result<()>
     let found = ptx::compare(&original.module, &input.module, Options::default());
     if arguments.json {
         let reordering = Some(reordering(&found, input.module.inst_count()));
-        output::print_json(&Report { schema: 1, kernels: Vec::new(), reordering })?;
+        output::print_json(&Report {
+            schema: 1,
+            kernels: Vec::new(),
+            unchecked: Default::default(),
+            reordering,
+        })?;
     } else {
         output::print(&summary(&found, input, original)?)?;
     }
