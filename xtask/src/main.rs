@@ -5,6 +5,7 @@
 //! * [`tools`]: installing the pinned tools of `tools.toml`;
 //! * [`corpus`]: compiling the corpus of real code;
 //! * [`browser`]: the report of an analysis in a real browser;
+//! * [`first_contact`]: wheels that nobody here has opened, verified and rescheduled, with a ledger;
 //! * [`fuzz`]: building and running fuzz targets on a stable toolchain;
 //! * [`hazards`]: mining distances, stalls that no rule asks for, and mutants against the hazard checker;
 //! * [`silicon`]: rescheduled code on a GPU, and the table of what is proven there;
@@ -13,6 +14,7 @@
 
 mod browser;
 mod corpus;
+mod first_contact;
 mod fuzz;
 mod hazards;
 mod project;
@@ -93,6 +95,12 @@ enum Task {
     /// forms that ran (crates/machine/data/mined/sm_90.silicon.csv). A part can be run alone by its flag; results stay in target/silicon, and a mode
     /// of the operators runs again only when its rescheduled bytes changed.
     Silicon(silicon::Options),
+    /// Verify and reschedule the device code of wheels that nobody here has opened, and write down what happened
+    ///
+    /// Downloads each WHEEL, runs verify and two ways of schedule on every file in it with device code, and adds a row per file to
+    /// docs/first-contact.csv: alarms, unknown pairs, kept functions, verdicts, time and memory. Run it before anything is mined from a
+    /// wheel; the rows of one that was opened before say `again`. Refuses with status 2 where the work tree has changes.
+    FirstContact(first_contact::Options),
     /// Compile PTX in the order of every strategy and write docs/ptx-registers.md
     ///
     /// Registers, spills and ptxas's time per kernel of the corpus. Takes some minutes.
@@ -139,7 +147,10 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
-            ExitCode::FAILURE
+            match error.is::<first_contact::Refused>() {
+                true => ExitCode::from(2),
+                false => ExitCode::FAILURE,
+            }
         }
     }
 }
@@ -153,6 +164,7 @@ fn run(task: Task) -> Result<()> {
         Task::Residue { kinds, example, files } => hazards::residue(&project, kinds, &example, &files),
         Task::Mutants { count, seed } => hazards::mutants(&project, count, seed),
         Task::Silicon(options) => silicon::silicon(&project, &options),
+        Task::FirstContact(options) => first_contact::first_contact(&project, &options),
         Task::PtxTable => ptx_table::write(&project),
         Task::TileTable => tile_table::write(&project),
         Task::Ci => tasks::ci(&project),

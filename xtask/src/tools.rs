@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 /// The file in a tool's folder that says what is in it.
 const STAMP: &str = "pins.txt";
@@ -124,21 +124,27 @@ pub fn cargo(project: &Project, name: &str) -> Result<PathBuf> {
     Ok(folder.join("bin").join(name))
 }
 
-fn python(project: &Project, packages: &[String], folder: &Path) -> Result<()> {
+/// The start of a call of pip, which downloads whatever comes as a Python package.
+pub fn pip(project: &Project, command: &str) -> Result<Command> {
     let works = |args: &[&str]| {
         let mut command = project.command("python3");
         command.args(args).stdout(Stdio::null()).stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
     };
     if !works(&["--version"]) {
-        bail!("python3 is needed to install the pinned tools and was not found");
+        bail!("python3 is needed to download packages and was not found");
     }
     if !works(&["-m", "pip", "--version"]) {
-        bail!("pip is needed to install the pinned tools and `python3 -m pip` does not work");
+        bail!("pip is needed to download packages and `python3 -m pip` does not work");
     }
     let mut pip = project.command("python3");
-    pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--quiet", "--no-deps"]);
-    pip.arg("--target").arg(folder.join("site-packages")).args(packages);
+    pip.args(["-m", "pip", command, "--disable-pip-version-check", "--no-input", "--quiet"]);
+    Ok(pip)
+}
+
+fn python(project: &Project, packages: &[String], folder: &Path) -> Result<()> {
+    let mut pip = pip(project, "install")?;
+    pip.arg("--no-deps").arg("--target").arg(folder.join("site-packages")).args(packages);
     // Its warning is about installing for everybody, which this does not do.
     pip.env("PIP_ROOT_USER_ACTION", "ignore");
     run(&mut pip)
