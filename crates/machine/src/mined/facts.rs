@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap as HashMap;
 use serde::Deserialize;
 
+use crate::dispatch::Pipe;
 use crate::table;
 use crate::{Arch, Category};
 
@@ -20,6 +21,10 @@ pub struct Queues {
     names: u32,
     /// The names of those whose sources its result may overwrite before they are known to have been read.
     overwrites: u32,
+    /// Where results come back by what compiled code relies on; 0 where that is `returns`.
+    accepted_returns: u8,
+    /// More names of those whose sources its result overwrites in compiled code.
+    accepted_overwrites: u32,
 }
 
 impl Queues {
@@ -88,6 +93,16 @@ pub fn queues(opcode: &str, category: Option<Category>) -> Queues {
     Queues { names: own.names | by_category.map_or(0, |q| q.names), ..own }
 }
 
+/// The queues that an opcode goes through, and what compiled code relies on beyond what a scheduler may: for a checker.
+pub fn accepted_queues(opcode: &str, category: Option<Category>) -> Queues {
+    let queues = queues(opcode, category);
+    Queues {
+        returns: if queues.accepted_returns == 0 { queues.returns } else { queues.accepted_returns },
+        overwrites: queues.overwrites | queues.accepted_overwrites,
+        ..queues
+    }
+}
+
 /// What waits for an instruction's scoreboards take at the least; 0 where nothing is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LeastLatency {
@@ -108,12 +123,19 @@ pub fn barrier_reads(arch: Arch) -> bool {
     arch_row(arch).is_some_and(|row| row.barrier_reads == "yes")
 }
 
+/// The pipes that hold a warp back by themselves while they are busy, as far as compiled code tells.
+pub fn holds_back(arch: Arch) -> impl Iterator<Item = Pipe> {
+    let pipes = arch_row(arch).map_or("", |row| row.holds_back.as_str());
+    pipes.split_whitespace().map(|pipe| pipe.parse().expect("checked by the tests"))
+}
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ArchRow {
     arch: String,
     pub table: String,
     pub barrier_reads: String,
+    pub holds_back: String,
     pub with: String,
     #[serde(rename = "source")]
     _source: String,
@@ -190,6 +212,8 @@ struct QueueRow {
     reads: String,
     returns: String,
     overwrites: String,
+    accepted_returns: String,
+    accepted_overwrites: String,
     #[serde(rename = "source")]
     _source: String,
 }
@@ -199,16 +223,27 @@ static QUEUES: LazyLock<HashMap<String, Queues>> = LazyLock::new(|| {
     let rows: Vec<QueueRow> = rows.expect("checked by the tests").into_iter().map(|row| row.value).collect();
     let mut names: Vec<&str> = Vec::new();
     let mut queue = |name| numbered(&mut names, name).map_or(0, |at| at as u8 + 1);
-    let numbers: Vec<[u8; 2]> = rows.iter().map(|row| [queue(&row.reads), queue(&row.returns)]).collect();
+    let numbers: Vec<[u8; 3]> = rows
+        .iter()
+        .map(|row| [&row.reads, &row.returns, &row.accepted_returns].map(|name| queue(name)))
+        .collect();
     let mut overwritten: Vec<&str> = Vec::new();
-    for name in rows.iter().flat_map(|row| row.overwrites.split_whitespace()) {
-        numbered(&mut overwritten, name);
+    for list in rows.iter().flat_map(|row| [&row.overwrites, &row.accepted_overwrites]) {
+        for name in list.split_whitespace() {
+            numbered(&mut overwritten, name);
+        }
     }
     let bit = |name: &str| overwritten.iter().position(|&known| known == name).map_or(0, |at| 1 << at);
-    let overwrites =
-        |row: &QueueRow| row.overwrites.split_whitespace().fold(0, |mask, name| mask | bit(name));
-    let queues = |(row, &[reads, returns]): (&QueueRow, &[u8; 2])| {
-        let queues = Queues { reads, returns, names: bit(&row.name), overwrites: overwrites(row) };
+    let bits = |list: &str| list.split_whitespace().fold(0, |mask, name| mask | bit(name));
+    let queues = |(row, &[reads, returns, accepted_returns]): (&QueueRow, &[u8; 3])| {
+        let queues = Queues {
+            reads,
+            returns,
+            names: bit(&row.name),
+            overwrites: bits(&row.overwrites),
+            accepted_returns,
+            accepted_overwrites: bits(&row.accepted_overwrites),
+        };
         (row.name.clone(), queues)
     };
     rows.iter().zip(&numbers).map(queues).collect()

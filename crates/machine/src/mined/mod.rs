@@ -17,7 +17,7 @@ pub mod seen;
 pub mod silicon;
 
 pub use facts::{
-    LeastLatency, PAIR, Queues, barrier_reads, class_of, confirmed, is_table, least_latency, mined_with,
+    LeastLatency, PAIR, Queues, accepted_queues, barrier_reads, class_of, confirmed, holds_back, is_table, least_latency, mined_with,
     queues, table_name,
 };
 
@@ -348,12 +348,20 @@ mod tests {
             assert!(["yes", "no"].contains(&row.barrier_reads.as_str()), "{arch}");
             assert!(row.with.is_empty() || TABLES.contains_key(row.with.as_str()), "{arch}");
             let arch: Arch = arch.parse().expect("an architecture");
+            let pipes = row.holds_back.split_whitespace().count();
+            assert_eq!(holds_back(arch).count(), pipes, "{arch}");
             assert!(MinedTable::of(arch).is_some());
         }
         assert_eq!(confirmed("sm_90", "raw,R,alu,low,fma,operand,"), Some(5));
         assert!(CONFIRMED.keys().all(|(table, _)| TABLES.contains_key(table.as_str())));
         assert!(queues("LDS.U", Some(Category::Shared)).returns != 0);
         assert_eq!(queues("IADD3", Some(Category::Alu)), Queues::default());
+        let [movm, load] = ["MOVM", "LDSM"].map(|opcode| {
+            (queues(opcode, Some(Category::Shared)), accepted_queues(opcode, Some(Category::Shared)))
+        });
+        assert_ne!(movm.0.returns, load.0.returns);
+        assert_eq!(movm.1.returns, load.1.returns);
+        assert!(load.1.overwrites(movm.1) && !load.0.overwrites(movm.0));
         let [load, store] = ["LDS", "STS"].map(|opcode| least_latency(opcode, Some(Category::Shared)));
         assert!(load.write > load.read && store.read > load.read);
     }

@@ -10,8 +10,8 @@ use sassafras_machine::dispatch::{
 };
 use sassafras_machine::mined::seen::Seen;
 use sassafras_machine::mined::{
-    ClassNumber, File, LeastLatency, MinedTable, OpcodeFacts, PAIR, PairQuery, Queues, Use, barrier_reads,
-    least_latency, queues,
+    ClassNumber, File, LeastLatency, MinedTable, OpcodeFacts, PAIR, PairQuery, Queues, Use, accepted_queues,
+    barrier_reads, holds_back, least_latency,
 };
 use sassafras_machine::{Arch, Category, Hazard, constants};
 use std::borrow::Cow;
@@ -168,7 +168,7 @@ impl Rules {
         OpcodeInfo {
             category,
             facts: self.table.opcode(text).unwrap_or(default),
-            queues: queues(text, category),
+            queues: accepted_queues(text, category),
             least: least_latency(text, category),
             special: Special::of(text),
             timing: self.timing(text),
@@ -182,7 +182,10 @@ impl Rules {
     /// How an opcode, perhaps with its shape, goes through the pipes and reads its operands.
     fn timing(&self, text: &str) -> Timing {
         // What no row knows goes through no pipe and settles at once.
-        let dispatch = self.arch.and_then(|arch| known_dispatch(arch, text)).unwrap_or_default();
+        let mut dispatch = self.arch.and_then(|arch| known_dispatch(arch, text)).unwrap_or_default();
+        for pipe in self.arch.into_iter().flat_map(holds_back) {
+            dispatch.busy[pipe as usize] = 0;
+        }
         let reads = |by| self.arch.map_or(1, |arch| longest_source_read(arch, text, by).least);
         Timing {
             pipes: Pipes::of(&dispatch),
@@ -378,7 +381,7 @@ pub(super) enum Special {
 }
 
 impl Special {
-    fn of(text: &str) -> Special {
+    pub(super) fn of(text: &str) -> Special {
         if let Some(allowed) = in_flight(text) {
             return Special::Collective(allowed);
         }

@@ -9,6 +9,7 @@
 use super::rules::Rules;
 use super::walk::HazardKind;
 use super::{Finding, Pair};
+use super::collectives;
 use crate::acquires::{self, Awaited};
 use rustc_hash::FxHashMap;
 use sassafras_control::{Field, volta};
@@ -151,6 +152,7 @@ pub fn rewritten(f: &Function, came: &Came, rules: &Rules) -> Vec<Finding> {
         given: 0,
     };
     let mut findings: Vec<Finding> = now.lost(&came.awaited).into_iter().map(acquire).collect();
+    findings.extend(collectives::in_flight(f, rules));
     let Some(seen) = rules.seen else { return findings };
     let forms = forms(f, rules);
     let form = |inst: Inst| forms[f.inst(inst).opcode.as_u32() as usize];

@@ -122,6 +122,11 @@ impl Pair<'_> {
     pub fn predicate(&self) -> Option<u8> {
         self.lane.filter(|lane| lane.class() == RegClass::Pred).map(|lane| lane.index() as u8)
     }
+
+    /// Whether it is about a scoreboard that nobody waited for where threads that run apart converge or part.
+    pub(super) const fn leaves_in_flight(&self) -> bool {
+        matches!(self.kind, HazardKind::Settle) && self.required_stall == 0
+    }
 }
 
 /// Who is told of the pairs.
