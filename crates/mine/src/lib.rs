@@ -8,6 +8,7 @@
 pub mod coverage;
 pub mod forms;
 pub mod gaps;
+pub mod join;
 pub mod residue;
 pub mod spacing;
 mod stats;

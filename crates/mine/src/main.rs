@@ -19,8 +19,8 @@ use sassafras_machine::mined::{mined_with, table_name};
 use sassafras_mine::forms::files;
 use sassafras_mine::residue::Reasons;
 use sassafras_mine::residue::report::Residue;
-use sassafras_mine::{Mined, spacing, tables};
-use sassafras_verify::hazards::Rules;
+use sassafras_mine::{Mined, join, spacing, tables};
+use sassafras_verify::hazards::{Rules, check};
 
 /// Mines compiled code for the smallest distances between dependent instructions.
 #[derive(Parser)]
@@ -32,6 +32,12 @@ struct Args {
     /// Write the tables. Without it, say where they ask for more or less than these files leave.
     #[arg(long)]
     write: bool,
+    /// Write the tables with these files as one more source: rows are lowered and added, none is tightened.
+    #[arg(long, conflicts_with = "write")]
+    join: bool,
+    /// Beyond the limit, take functions in which the checker finds something.
+    #[arg(long)]
+    alarms: bool,
     /// Take at most this many instructions per source and group of architectures, whole functions in file order.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     limit: u64,
@@ -119,6 +125,21 @@ fn main() -> Result<()> {
         let path = args.tables.join(format!("{table}.distances.csv"));
         let before = std::fs::read_to_string(&path).unwrap_or_default();
         anstream::println!("{table}: {} functions, {} instructions", mined.functions, mined.instructions);
+        if args.join {
+            let text = join::distances(&before, &tables::least(mined_for, table), rows);
+            for line in tables::changes(&before, &text) {
+                anstream::println!("  {line}");
+            }
+            std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+            let path = args.tables.join(format!("{table}.opcodes.csv"));
+            let before = std::fs::read_to_string(&path).unwrap_or_default();
+            std::fs::write(&path, join::opcodes(&before, &tables::write_opcodes(mined)))?;
+            let path = args.tables.join(format!("{table}.seen.csv"));
+            if let Ok(before) = std::fs::read_to_string(&path) {
+                std::fs::write(&path, spacing::lower(&before, mined, table))?;
+            }
+            continue;
+        }
         if !args.write {
             for line in tables::compare(&before, &tables::least(mined_for, table), rows) {
                 anstream::println!("  {line}");
@@ -222,7 +243,7 @@ fn mine(
             };
             let unpacked: Vec<(Arch, &'static str, Cow<'_, [u8]>)> =
                 images.par_iter().filter_map(unpack).collect();
-            let mut code: Vec<(Arch, &'static str, String, Vec<u8>)> = Vec::new();
+            let mut code: Vec<Routine> = Vec::new();
             for (arch, table, bytes) in &unpacked {
                 let Ok(cubin) = Cubin::parse(bytes) else { continue };
                 let taken = taken.entry(table).or_default();
@@ -230,9 +251,11 @@ fn mine(
                     let mut hasher = FxHasher::default();
                     routine.bytes.hash(&mut hasher);
                     let len = routine.bytes.len() as u64 / 16;
-                    if len <= args.longest && *taken <= args.limit && seen.insert((table, hasher.finish())) {
+                    let fits = *taken <= args.limit;
+                    if len <= args.longest && (fits || args.alarms) && seen.insert((table, hasher.finish())) {
                         *taken += len;
-                        code.push((*arch, table, routine.name.to_owned(), routine.bytes.to_vec()));
+                        let (name, bytes) = (routine.name.to_owned(), routine.bytes.to_vec());
+                        code.push(Routine { arch: *arch, table, name, bytes, fits });
                     }
                 }
             }
@@ -252,19 +275,32 @@ const JUMPY: usize = 64;
 /// Images that are unpacked at once.
 const BATCH: usize = 256;
 
+/// Code to mine.
+struct Routine {
+    arch: Arch,
+    table: &'static str,
+    name: String,
+    bytes: Vec<u8>,
+    /// It is under the limit.
+    fits: bool,
+}
+
 fn mine_some(
-    codes: &[(Arch, &'static str, String, Vec<u8>)],
+    codes: &[Routine],
     number: u32,
     args: &Args,
     reasons: &[Reason],
 ) -> BTreeMap<&'static str, Mined> {
     let mut all: BTreeMap<&'static str, Mined> = BTreeMap::new();
     let mut rules: FxHashMap<Arch, Rules> = FxHashMap::default();
-    for (arch, table, name, bytes) in codes {
+    for Routine { arch, table, name, bytes, fits } in codes {
         let code = sassafras_sass::Code { name, arch: *arch, bytes, indirect: &[], jumps: &[] };
         let Ok(lifted) = sassafras_sass::lift(&code) else { continue };
         // A branch to anywhere joins every block with every other, which takes long and teaches little.
         if lifted.opaque > 0 && lifted.function.block_count() > JUMPY {
+            continue;
+        }
+        if !fits && check(&lifted.function, Rules::of(*arch)).findings.is_empty() {
             continue;
         }
         let mined = all.entry(table).or_default();

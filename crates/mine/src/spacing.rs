@@ -171,8 +171,8 @@ type Rows<'a> = BTreeMap<(Kind, &'a str, &'a str), Least>;
 /// Rows of one kind, first name, distance and firmness: the fewest that any of them counts, and the second names.
 type Groups<'a> = BTreeMap<(Kind, &'a str, u16, bool), (Least, Vec<&'a str>)>;
 
-/// The table of this name as text.
-pub fn write(mined: &Mined, table: &str) -> String {
+/// What a table of this name counts, by names of forms and classes, and the classes of the forms.
+fn rows<'a>(mined: &'a Mined, table: &str) -> (Rows<'a>, FxHashMap<&'a str, &'a str>) {
     let mut rows = Rows::new();
     let mut sensitive = FxHashMap::default();
     let mut add = |kind: Kind, first: u32, second: u32, least: Least| {
@@ -196,14 +196,58 @@ pub fn write(mined: &Mined, table: &str) -> String {
     for (&(kind, first, second), &least) in &mined.spacing.pairs {
         add(kind, first, second, least);
     }
-    let mut out = String::from("kind,first,second,least,seen,edge,programs\n");
+    (rows, sensitive)
+}
+
+/// The least stalls of opcodes.
+fn stalls(mined: &Mined) -> BTreeMap<&str, Least> {
     let mut stalls: BTreeMap<&str, Least> = BTreeMap::new();
     for (&id, &least) in &mined.spacing.stalls {
         let text = mined.text(id);
         let plain = text.split(':').next().unwrap_or(text);
         stalls.entry(plain).or_default().add(least);
     }
-    for (name, Least { cycles, seen, edge, programs }) in stalls {
+    stalls
+}
+
+const COLUMNS: &str = "kind,first,second,least,seen,edge,programs\n";
+
+/// A table as text, with what was mined now counted, too: rows that it leaves less than are firm no more, so that a checker does not ask for
+/// them. Their distance stays: a scheduler keeps to what a device has run. No row is added.
+pub fn lower(old: &str, mined: &Mined, table: &str) -> String {
+    let (rows, _) = rows(mined, table);
+    let rows: FxHashMap<(String, &str, &str), u16> = rows
+        .into_iter()
+        .map(|((kind, first, second), least)| ((kind.name(), first, second), least.cycles))
+        .collect();
+    let stalls = stalls(mined);
+    let mut out = String::from(COLUMNS);
+    for line in old.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let [kind, first, seconds, least, seen, edge, programs] = cells.as_slice() else { continue };
+        let Ok(asked) = least.parse::<u16>() else { continue };
+        let is_undercut = |second: &&str| {
+            let found = match *kind {
+                "stall" => stalls.get(first).map(|least| least.cycles),
+                kind => rows.get(&(kind.to_owned(), *first, *second)).copied(),
+            };
+            found.is_some_and(|cycles| cycles < asked)
+        };
+        let (undercut, stay): (Vec<&str>, Vec<&str>) = seconds.split(' ').partition(is_undercut);
+        for (seconds, edge, programs) in [(undercut, &"0", &"0"), (stay, edge, programs)] {
+            if !seconds.is_empty() {
+                let _ = writeln!(out, "{kind},{first},{},{asked},{seen},{edge},{programs}", seconds.join(" "));
+            }
+        }
+    }
+    out
+}
+
+/// The table of this name as text.
+pub fn write(mined: &Mined, table: &str) -> String {
+    let (rows, sensitive) = rows(mined, table);
+    let mut out = String::from(COLUMNS);
+    for (name, Least { cycles, seen, edge, programs }) in stalls(mined) {
         let _ = writeln!(out, "stall,{name},,{cycles},{seen},{edge},{programs}");
     }
     let class = |name: &str| sensitive.get(name).copied();

@@ -40,13 +40,13 @@ pub const PEAK: Evidence = Evidence { seen: 10, functions: 5, files: 5 };
 /// What a row is for, as the table spells it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RowKey {
-    kind: HazardKind,
-    file: File,
-    producer: String,
-    high: bool,
-    consumer: String,
-    used_as: Use,
-    slot: Option<(u8, bool)>,
+    pub(crate) kind: HazardKind,
+    pub(crate) file: File,
+    pub(crate) producer: String,
+    pub(crate) high: bool,
+    pub(crate) consumer: String,
+    pub(crate) used_as: Use,
+    pub(crate) slot: Option<(u8, bool)>,
 }
 
 impl fmt::Display for RowKey {
@@ -223,8 +223,8 @@ fn levels(mined: &Mined, table: &str) -> [BTreeMap<RowKey, Distances>; 3] {
 }
 
 /// The smallest distance of each row that there could be, however little was seen, and how often.
-pub fn least(mined: &Mined, table: &str) -> BTreeMap<String, (u16, u64)> {
-    let least = |(key, d): (RowKey, Distances)| Some((key.to_string(), (d.least()?, d.seen)));
+pub fn least(mined: &Mined, table: &str) -> BTreeMap<RowKey, (u16, u64)> {
+    let least = |(key, d): (RowKey, Distances)| Some((key, (d.least()?, d.seen)));
     levels(mined, table).into_iter().flatten().filter_map(least).collect()
 }
 
@@ -288,8 +288,26 @@ fn bounds(pairs: &BTreeMap<RowKey, Distances>) -> BTreeMap<BoundKey, u16> {
 
 /// The row that would be used if this one were not there.
 fn wider<'a>(key: &RowKey, rows: &'a Rows) -> Option<&'a Row> {
+    wider_keys(key).iter().find_map(|wider| rows.get(wider))
+}
+
+/// What a row would be looked for under if it were not there, in order.
+pub(crate) fn wider_keys(key: &RowKey) -> Vec<RowKey> {
     let classes = RowKey { slot: None, ..key.clone() };
-    [classes, any(key)].iter().filter(|wider| *wider != key).find_map(|wider| rows.get(wider))
+    let mut keys = vec![classes, any(key)];
+    keys.dedup();
+    keys.retain(|wider| wider != key);
+    keys
+}
+
+/// What stands in a row behind its distances.
+pub(crate) fn write_row(Row { seen, functions, files, source, .. }: &Row) -> String {
+    let source = match source {
+        Source::Device => "mined; safe: confirmed on a device",
+        Source::Mined => "mined",
+        Source::Bound => "mined; safe: bound of the class",
+    };
+    format!("{seen},{functions},{files},{source}")
 }
 
 /// The distance table as text.
@@ -298,13 +316,8 @@ pub fn write_distances(rows: &Rows) -> String {
         "hazard,file,producer,half,consumer,use,slot,observed_min,safe,seen,kernels,files,source\n",
     );
     for (key, row) in rows {
-        let Row { observed_min, safe, seen, functions, files, source } = row;
-        let source = match source {
-            Source::Device => "mined; safe: confirmed on a device",
-            Source::Mined => "mined",
-            Source::Bound => "mined; safe: bound of the class",
-        };
-        let _ = writeln!(out, "{key},{observed_min},{safe},{seen},{functions},{files},{source}");
+        let Row { observed_min, safe, .. } = row;
+        let _ = writeln!(out, "{key},{observed_min},{safe},{}", write_row(row));
     }
     out
 }
@@ -389,7 +402,8 @@ fn parse(text: &str) -> BTreeMap<String, (u16, u16)> {
 }
 
 /// Where a table asks for more than what was seen leaves, or for less than what was seen often leaves; one line each.
-pub fn compare(table: &str, least: &BTreeMap<String, (u16, u64)>, rows: &Rows) -> Vec<String> {
+pub fn compare(table: &str, least: &BTreeMap<RowKey, (u16, u64)>, rows: &Rows) -> Vec<String> {
+    let least: BTreeMap<String, (u16, u64)> = least.iter().map(|(key, &seen)| (key.to_string(), seen)).collect();
     let often: BTreeMap<String, u16> =
         rows.iter().map(|(key, row)| (key.to_string(), row.observed_min)).collect();
     let mut lines = Vec::new();
