@@ -30,6 +30,7 @@ import mutants
 import report
 import rules
 import sasstext
+import spacing
 
 STORED = Path(__file__).parent / "rules.json"
 FAST, FAST_EFFORT = 500, 2500  # mutants, and instructions tried over all architectures
@@ -100,6 +101,7 @@ def one_pool(paths, counts, options):
         drop_contradicted(learnt, kernels)
     else:
         learnt = evidence.Evidence().learn(kernels)
+    learnt.spacings = {key: value for key, value in learnt.spacings.items() if not spacing.disproved(pool, key)}
     made, orders = [], []
     for arch, count in counts.items():
         chosen = {p: found for p, found in listings.items() if found.arch == arch}

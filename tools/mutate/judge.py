@@ -6,7 +6,7 @@ import control
 import flow
 import spacing
 
-BOARD, DISTANCE, SET_TO_WAIT, COLLECTIVE = "scoreboard", "distance", "set-to-wait", "collective"
+BOARD, DISTANCE, SET_TO_WAIT = "scoreboard", "distance", "set-to-wait"
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,6 @@ def hazards(rules, block, producers=None, reach=None):
             if key in rules.floors and pair.distance < rules.floors[key][0]:
                 found.append(_distance(block, pair, key, rules.floors[key]))
         found += [_spacing(rules, block, i, *pair) for pair in spacing.broken(rules, block, i)]
-        found += _collective(block, i)
     return found
 
 
@@ -81,28 +80,6 @@ def _distance(block, pair, key, floor):
         f"({seen} seen, {alone} held back by nothing else)"
     )
     return _hazard(block, pair, DISTANCE, pair.distance, fewest, reason, key)
-
-
-def _converges(instruction):
-    """Whether threads of a warp that run apart come together for a moment, or part again."""
-    return instruction.base == "ENDCOLLECTIVE" or instruction.base == "WARPSYNC" and "COLLECTIVE" in instruction.opcode.split(".")
-
-
-def _collective(block, i):
-    """A result that nothing has waited for where threads converge or part: ptxas waits for every one of them."""
-    own = block[i].write_board
-    if own == control.NONE:
-        return []
-    boards = {own}
-    for j in range(i + 1, len(block)):
-        # What comes later out of the same pipe may say that this is there, too.
-        if any(block[j].waits >> board & 1 for board in boards):
-            return []
-        if _converges(block[j]):
-            reason = f"{block[j].base} with the result of {block[i].base} in flight, no wait covers it"
-            return [Hazard(COLLECTIVE, "settle", "", block[i].offset, block[j].offset, None, None, reason)]
-        boards |= {block[j].write_board} - {control.NONE}
-    return []
 
 
 _KINDS = {spacing.OVERWRITTEN: flow.WAR, spacing.ADDEND: flow.RAW}

@@ -139,6 +139,22 @@ def pairs(rules, block, i):
         between |= second.writes
 
 
+def disproved(arch, key):
+    """Whether libraries that NVIDIA ships break the rule, and it only says how ptxas likes to issue.
+
+    Before sm_90 busy pipes of arithmetic, conversions and memory hold a warp back by themselves (cuDNN 9.27: ISETP and IADD3, IMAD.WIDE and
+    IMAD, F2F and F2F, STS and STS one cycle apart), on sm_90 that of constants does (catboost 1.2: LDC and S2UR 2). Arithmetic may
+    stand right before BSYNC on sm_70 (NVSHMEM 3.8).
+    """
+    rule, first, *_ = key
+    base = first.split(".")[0]
+    if rule == PIPE and arch < 90:
+        return flow.family(base) not in (MATRIX, "double") and not base.startswith("U") and base not in ("S2R", "S2UR")
+    if rule == PIPE and arch == 90:
+        return base in ("LDC", "S2UR")
+    return rule == SETTLE and arch < 80 and first == ARITHMETIC
+
+
 class Spacings:
     """Counts distances; `conclude` says which are floors."""
 

@@ -66,22 +66,6 @@ LOAD = ("LDG.E R4, [R2]", "R4", "R2", 2, 0)
 USE = "FADD R6, R4, R5", "R6", "R4 R5"
 
 
-class Collectives(unittest.TestCase):
-    SHUFFLE = "SHFL.UP P6, R4, R2, R3, R5", "R4 P6", "R2 R3 R5", 2, 1, 0
-
-    def test_nothing_is_under_way_where_threads_part(self):
-        self.assertEqual(found(self.SHUFFLE, ("ENDCOLLECTIVE", "", "", 1, 7, 7, (0, 1))), [])
-        self.assertEqual(found(self.SHUFFLE, ("ENDCOLLECTIVE", "", "", 1, 7, 7, (0,))), [("collective", "settle", "", 0, 16)])
-        self.assertEqual(found(LOAD, ("WARPSYNC.COLLECTIVE R9, 0x100", "", "R9", 5)), [("collective", "settle", "", 0, 16)])
-
-    def test_who_stays_together_may_wait_later(self):
-        self.assertEqual(found(LOAD, ("WARPSYNC.ALL", "", "", 5)), [])
-
-    def test_what_comes_later_may_say_that_it_is_there(self):
-        later = "SHFL.UP P6, R8, R2, R3, R5", "R8 P6", "R2 R3 R5", 2, 2
-        self.assertEqual(found(self.SHUFFLE, later, ("ENDCOLLECTIVE", "", "", 1, 7, 7, (2,))), [])
-
-
 class Scoreboards(unittest.TestCase):
     def test_covered(self):
         self.assertEqual(found(LOAD, (*USE, 4, 7, 7, (0,))), [])
