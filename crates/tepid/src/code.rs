@@ -9,7 +9,7 @@ use sassafras_ir::{Effects, Function, Inst, Lane, LaneRef, Operand, RegClass, Ro
 use sassafras_machine::collectives::in_flight;
 use sassafras_machine::dispatch::{
     Dispatch, ExpectedLatency, Overwriter, Pipe, addend_spacing, dispatch, expected_latency,
-    longest_source_read, predicate_settle, source_read,
+    predicate_settle, source_read,
 };
 use sassafras_machine::mined::seen::{Form, Kind, Seen, place};
 use sassafras_machine::mined::{
@@ -42,12 +42,10 @@ pub struct Op {
     pub expected: ExpectedLatency,
     /// Gives the warp's turn to other threads of it: everything before must have settled.
     pub switches: bool,
-    /// Writes uniform registers sooner than uniform arithmetic reads its sources.
-    pub fast_uniform: bool,
+    /// Cycles until it may overwrite a source of uniform arithmetic: some write uniform registers sooner than that reads them.
+    pub overwrites_uniform: u8,
     /// Cycles until its sources may be overwritten, by instructions of fixed latency and by others. For fixed latency only.
     pub reads: [u8; 2],
-    /// The same for uniform registers, by what writes them soonest.
-    pub late_read: u8,
     /// Instructions that are waited for in ways of their own.
     pub special: Special,
     class: Option<ClassNumber>,
@@ -272,9 +270,8 @@ fn op(table: Option<&MinedTable>, arch: Arch, text: &str) -> Op {
         holds: holds(text, facts.decoupled, category),
         dispatch,
         reads: [Overwriter::Fixed, Overwriter::Varying].map(|by| source_read(arch, text, "", by).cycles),
-        late_read: longest_source_read(arch, text, Overwriter::Fixed).cycles,
         switches: matches!(text.split('.').next().unwrap_or(text), "BSYNC" | "WARPSYNC" | "WARPGROUP"),
-        fast_uniform: category == Some(Category::UniformLoad) || matches!(text, "UMOV" | "VOTEU"),
+        overwrites_uniform: source_read(arch, Category::Uniform.name(), text, Overwriter::Fixed).cycles,
         expected: expected_latency(text),
         special,
         class: table.and_then(|table| table.number(text)),

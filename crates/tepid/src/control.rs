@@ -14,8 +14,8 @@ use fixedbitset::FixedBitSet;
 use sassafras_ir::Inst;
 use sassafras_ir::cfg::Cfg;
 
-/// Rounds until no instruction asks for another scoreboard. Each round adds at least one.
-const ROUNDS: usize = 16;
+/// Rounds until no instruction asks for another scoreboard. Each round adds at least one; from the second half on, all of their opcodes.
+const ROUNDS: usize = 32;
 
 /// The control fields of all instructions, by instruction.
 pub fn rebuild(code: &Code<'_>, original: &Original) -> Result<Vec<Fields>, Unsolvable> {
@@ -25,16 +25,30 @@ pub fn rebuild(code: &Code<'_>, original: &Original) -> Result<Vec<Fields>, Unso
     }
     let cfg = Cfg::new(code.f);
     let mut reads = FixedBitSet::with_capacity(code.f.inst_count());
-    for _ in 0..ROUNDS {
+    let mut eased = FixedBitSet::with_capacity(code.f.inst_count());
+    let mut rounds = 0;
+    while rounds < ROUNDS {
         let boards = boards::assign(code, original, &cfg, &mut reads);
         let asked = reads.count_ones(..);
-        let mut fields = fields::assign(code, original, &cfg, &boards, &mut reads)?;
+        let mut fields = match fields::assign(code, original, &cfg, &boards, &mut reads, &eased) {
+            Ok(fields) => fields,
+            // Where the tables ask for more than stalls can give, what the compiler left is enough, block by block.
+            Err(Unsolvable { inst, obstacle: Obstacle::TooClose { .. } }) if !eased.contains(index(inst)) => {
+                let insts = code.f.blocks().map(|block| code.f.block_insts(block));
+                let block = insts.into_iter().find(|insts| insts.contains(&inst)).unwrap_or_default();
+                eased.extend(block.iter().map(|&inst| index(inst)));
+                eased.insert(index(inst));
+                continue;
+            }
+            Err(unsolvable) => return Err(unsolvable),
+        };
+        rounds += 1;
         if reads.count_ones(..) == asked {
             let streams = Streams::new(code, &cfg);
             for block in code.f.blocks() {
                 let insts = code.f.block_insts(block);
                 yields::assign(code, insts, streams.is_stream(block), &mut fields);
-                reuse::assign(code, insts, &mut fields);
+                reuse::assign(code, insts, |inst| original.holds_all(inst), &mut fields);
                 for &inst in insts.iter().filter(|&&inst| original.drains(inst)) {
                     let field = &mut fields[index(inst)];
                     (field.stall, field.yields, field.reuse) = (0, true, 0);
@@ -42,7 +56,20 @@ pub fn rebuild(code: &Code<'_>, original: &Original) -> Result<Vec<Fields>, Unso
             }
             return Ok(fields);
         }
+        if rounds >= ROUNDS / 2 {
+            ask_alike(code, &mut reads);
+        }
     }
     let inst = Inst::from_u32(reads.ones().next_back().unwrap_or(0) as u32);
     Err(Unsolvable { inst, obstacle: Obstacle::Scoreboards })
+}
+
+/// Where some instructions of an opcode need a scoreboard to show that their sources were read, all of that opcode get one.
+fn ask_alike(code: &Code<'_>, reads: &mut FixedBitSet) {
+    let f = code.f;
+    let opcode = |inst: Inst| f.inst(inst).opcode.as_u32() as usize;
+    let asked: FixedBitSet = reads.ones().map(|inst| opcode(Inst::from_u32(inst as u32))).collect();
+    let alike =
+        f.blocks().flat_map(|block| f.block_insts(block)).filter(|&&inst| asked.contains(opcode(inst)));
+    reads.extend(alike.map(|&inst| index(inst)));
 }

@@ -11,12 +11,14 @@
 //! (scoreboard tracking, wait optimiser, stall propagation and stall-count optimiser); distances are mined.
 
 use crate::boards::Boards;
+use crate::came::{Step, least_cycles};
 use crate::code::{Between, Code, Distances, LANES, Sighting, Special, Touch, index};
 use crate::obstacle::{Obstacle, Rule, Unsolvable};
 use crate::original::{Depbar, Fields, Original};
 use crate::spacing::{Spacing, longest_read};
 use crate::state::{Exit, Pending, Reading, Recent, State, Tag, boards, exclude, predicate_place};
 use fixedbitset::FixedBitSet;
+use rustc_hash::FxHashMap;
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::{Block, Effects, Inst, Operand, Payload};
 use sassafras_machine::Category;
@@ -40,13 +42,14 @@ const PASSES: u32 = 64;
 const FREE_VISITS: u32 = 8;
 
 /// Waits and stalls for every instruction. Instructions whose sources are overwritten with nothing to wait for are
-/// added to `reads`: they need a read scoreboard, and the fields do not count.
+/// added to `reads`: they need a read scoreboard, and the fields do not count. Those that are `eased` stand no further behind others than they came.
 pub fn assign(
     code: &Code<'_>,
     original: &Original,
     cfg: &Cfg,
     boards: &[Boards],
     reads: &mut FixedBitSet,
+    eased: &FixedBitSet,
 ) -> Result<Vec<Fields>, Unsolvable> {
     let f = code.f;
     let blank = Fields { stall: 1, yields: false, write: None, read: None, wait: 0, reuse: 0 };
@@ -64,6 +67,9 @@ pub fn assign(
         block_of: vec![Block::from_u32(0); f.inst_count()],
         visits: vec![0; f.block_count()],
         reads,
+        eased,
+        settles: FxHashMap::default(),
+        left: FxHashMap::default(),
     };
     for block in f.blocks() {
         f.block_insts(block).iter().for_each(|&inst| pass.block_of[index(inst)] = block);
@@ -151,6 +157,15 @@ impl Ready {
         }
     }
 
+    /// The instruction that it stands away from, if one is known: stalls before that one do not help.
+    fn behind(self) -> Option<Inst> {
+        match self.rule {
+            Some(Rule::Behind { producer, .. }) => Some(producer),
+            Some(Rule::Seen { first, .. }) => Some(first),
+            _ => None,
+        }
+    }
+
     /// What to say if an instruction cannot come that late.
     fn missed(self, inst: Inst, short: u32) -> Unsolvable {
         Unsolvable { inst, obstacle: Obstacle::TooClose { short, rule: self.rule } }
@@ -182,6 +197,12 @@ struct Pass<'a, 'f> {
     /// How often each block was gone through.
     visits: Vec<u32>,
     reads: &'a mut FixedBitSet,
+    /// Instructions that stand no further behind others than they came, whatever the tables say.
+    eased: &'a FixedBitSet,
+    /// How long instructions settle that take longer than a stall.
+    settles: FxHashMap<Inst, u8>,
+    /// Cycles that the code that came left from one instruction to another.
+    left: FxHashMap<(Inst, Inst), u16>,
 }
 
 impl Pass<'_, '_> {
@@ -227,7 +248,7 @@ impl Pass<'_, '_> {
                 let Some(state) = state else { continue };
                 let (deficit, _) = self.deficit(state, first, mask);
                 if deficit.at > 0 {
-                    let raised = self.raise(*from, deficit.at);
+                    let raised = self.raise(*from, deficit.at, deficit.behind());
                     again.extend(raised.map_err(|short| deficit.missed(first, short))?);
                 }
             }
@@ -250,7 +271,7 @@ impl Pass<'_, '_> {
                         self.floors[index(before)] = MAX_STALL;
                         let rest = stall - i32::from(MAX_STALL);
                         self.fields[index(before)].stall = MAX_STALL;
-                        let changed = self.spread(block, &insts[..i], rest, DEEP);
+                        let changed = self.spread((block, &insts[..i]), rest, ready.behind(), DEEP);
                         let changed = changed.map_err(|short| ready.missed(inst, short))?;
                         if changed.len() > 1 {
                             // Blocks before it take the rest; it goes on as if they had, and is done again when they have.
@@ -321,20 +342,20 @@ impl Pass<'_, '_> {
 
     /// An instruction that control leaves from stalls longer than it does now. Returns the blocks that changed, or how many cycles are
     /// missing.
-    fn raise(&mut self, inst: Inst, cycles: i32) -> Result<Vec<Block>, u32> {
+    fn raise(&mut self, inst: Inst, cycles: i32, behind: Option<Inst>) -> Result<Vec<Block>, u32> {
         let block = self.block_of[index(inst)];
         let insts = self.code.f.block_insts(block);
         let at = insts.iter().position(|&other| other == inst).unwrap_or(0);
-        self.spread(block, &insts[..=at], cycles, DEEP)
+        self.spread((block, &insts[..=at]), cycles, behind, DEEP)
     }
 
-    /// Instructions of a block stall longer, the last ones first; what they cannot take those before the block do. Returns the
-    /// blocks that changed, or how many cycles are missing.
+    /// Instructions of a block stall longer, the last ones first and none before `behind`; what they cannot take those before the block do.
+    /// Returns the blocks that changed, or how many cycles are missing.
     fn spread(
         &mut self,
-        block: Block,
-        insts: &[Inst],
+        (block, insts): (Block, &[Inst]),
         mut cycles: i32,
+        behind: Option<Inst>,
         deep: u32,
     ) -> Result<Vec<Block>, u32> {
         for &inst in insts.iter().rev() {
@@ -344,6 +365,9 @@ impl Pass<'_, '_> {
             cycles -= more;
             if cycles == 0 {
                 return Ok(vec![block]);
+            }
+            if behind == Some(inst) {
+                return Err(cycles as u32);
             }
         }
         let before: Vec<Inst> =
@@ -356,7 +380,7 @@ impl Pass<'_, '_> {
             let block = self.block_of[index(from)];
             let insts = self.code.f.block_insts(block);
             let at = insts.iter().position(|&other| other == from).unwrap_or(0);
-            changed.extend(self.spread(block, &insts[..=at], cycles, deep - 1)?);
+            changed.extend(self.spread((block, &insts[..=at]), cycles, behind, deep - 1)?);
         }
         Ok(changed)
     }
@@ -500,10 +524,7 @@ impl Pass<'_, '_> {
             if !pending.guarded {
                 let cycles = match pending.write {
                     true => self.reached(&pending, inst, touch),
-                    false if self.code.op(inst).fast_uniform => {
-                        u16::from(self.code.op(pending.producer).late_read)
-                    }
-                    false => 1,
+                    false => u16::from(self.code.op(inst).overwrites_uniform),
                 };
                 let rule = Rule::Behind { producer: pending.producer, cycles };
                 ready.not_before(pending.issued + i32::from(cycles), rule);
@@ -524,6 +545,7 @@ impl Pass<'_, '_> {
         let Between { cycles, seen } = self.distances.between(pending.producer, pending.high, inst, touch);
         let still = self.original.is_still(pending.producer) || self.original.is_still(inst);
         let together = self.block_of[index(pending.producer)] == self.block_of[index(inst)];
+        let cycles = self.ease(pending.producer, inst, cycles);
         // Compilers may know better than what was seen of them.
         let kept = || self.spacing.kept_read(pending.producer, inst) as u16;
         match seen {
@@ -533,6 +555,53 @@ impl Pass<'_, '_> {
             Sighting::Least(least) => cycles.max(least.min(longest_read() as u16)),
             Sighting::Rare | Sighting::Unasked => cycles,
         }
+    }
+
+    /// Cycles until the warp's turn may go to other threads of it. What takes longer than any stall, or what no table knows, takes no
+    /// longer than the code that came left it.
+    fn settle(&mut self, inst: Inst) -> u8 {
+        let settle = self.code.settle(inst);
+        if settle <= MAX_STALL {
+            return settle;
+        }
+        if let Some(&known) = self.settles.get(&inst) {
+            return known;
+        }
+        let code = self.code;
+        let switches = |other| if code.op(other).switches { Step::Found } else { Step::On };
+        let left = self.came(inst, u32::from(settle), switches);
+        let settle = left.map_or(settle, |left| settle.min(left.max(1) as u8));
+        self.settles.insert(inst, settle);
+        settle
+    }
+
+    /// Least cycles that the code that came left from an instruction to one that is looked for; none where there are more than `limit`.
+    fn came(&self, from: Inst, limit: u32, what: impl Fn(Inst) -> Step) -> Option<u32> {
+        if !matches!(self.code.f.inst(from).payload, Payload::Word(_)) {
+            return None; // it had no fields
+        }
+        let block = self.block_of[index(from)];
+        least_cycles(self.code, self.cfg, &self.original.fields, (block, from), limit, what)
+    }
+
+    /// Cycles between two instructions, no more than the code that came left where the second is eased. A wait between
+    /// takes longer than its stall, so that the stalls say nothing.
+    fn ease(&mut self, first: Inst, second: Inst, cycles: u16) -> u16 {
+        if cycles <= u16::from(MAX_STALL) || !self.eased.contains(index(second)) {
+            return cycles;
+        }
+        if let Some(&left) = self.left.get(&(first, second)) {
+            return left;
+        }
+        let fields = &self.original.fields;
+        let step = |other: Inst| match other {
+            _ if fields[index(other)].wait != 0 => Step::Unknown,
+            _ if other == second => Step::Found,
+            _ => Step::On,
+        };
+        let left = self.came(first, u32::from(cycles), step).map_or(cycles, |left| left.max(1) as u16);
+        self.left.insert((first, second), left);
+        left
     }
 
     /// Whether only the result of a slow instruction would show that it has read its sources.
@@ -569,7 +638,8 @@ impl Pass<'_, '_> {
             let free = &mut self.state.free[pipe as usize];
             *free = (*free).max(clock + i32::from(cycles));
         }
-        self.state.settled = self.state.settled.max(clock + i32::from(code.settle(inst)));
+        let settle = self.settle(inst);
+        self.state.settled = self.state.settled.max(clock + i32::from(settle));
         self.state.issue(inst, clock, self.spacing.is_sensitive(inst));
         for touch in code.writes(inst) {
             if kills {

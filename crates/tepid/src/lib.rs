@@ -7,7 +7,7 @@
 //! 3. [`classify`]: what a block does; [`function`] and [`schedule`]: orders for blocks, made by [`policies`] and a search, that
 //!    compete under the model of [`pipeline`]; [`cutlass`] plans what matrix kernels need beyond that. Closed loops get other registers,
 //!    too ([`rename`]), and are judged by running what would be written ([`replay`]); both models read registers as [`banks`] says;
-//! 4. [`boards`]: scoreboards; [`fields`]: waits and stalls; [`yields`]; [`reuse`]: reuse flags; together [`control`]. [`obstacle`] says
+//! 4. [`boards`]: scoreboards; [`fields`]: waits and stalls (`came`: what the compiler left, where the tables ask for more than stalls can give); [`yields`]; [`reuse`]: reuse flags; together [`control`]. [`obstacle`] says
 //!    what an order that has no fields fails by. [`join`] makes legal words of what two producers say.
 //!
 //! Beside it, [`dual_issue`]: which neighbours issue together on sm_50 to sm_62.
@@ -17,6 +17,7 @@
 pub mod banks;
 pub mod boards;
 pub mod body;
+mod came;
 pub mod classify;
 pub mod code;
 pub mod control;

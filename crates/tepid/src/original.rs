@@ -113,6 +113,8 @@ pub struct Original {
     /// The tokens that an instruction waits for.
     pub waits: FxHashMap<Inst, SmallVec<[u16; 2]>>,
     held: Vec<(Inst, Effects)>,
+    /// Those of them that nothing moves across.
+    holds_all: FixedBitSet,
     /// Fences whose stall is 0.
     drains: FixedBitSet,
     /// Instructions that keep their distances, whatever is known of them.
@@ -150,6 +152,7 @@ impl Original {
             fences: setters.len(),
             waits: FxHashMap::default(),
             held: Vec::new(),
+            holds_all: FixedBitSet::with_capacity(f.inst_count()),
             drains,
             still: FixedBitSet::with_capacity(f.inst_count()),
         };
@@ -195,6 +198,11 @@ impl Original {
         }
     }
 
+    /// Whether nothing moves across an instruction, for what its fields said.
+    pub fn holds_all(&self, inst: Inst) -> bool {
+        self.holds_all.contains(index(inst))
+    }
+
     fn find_held(&mut self, code: &Code<'_>) {
         for &inst in code.f.blocks().flat_map(|block| code.f.block_insts(block)) {
             let special = code.op(inst).special;
@@ -206,6 +214,7 @@ impl Original {
                 || is_token && boards & self.pinned == 0 && special != Special::Depbar
             {
                 self.held.push((inst, Effects::OPAQUE));
+                self.holds_all.insert(index(inst));
             } else if boards & self.pinned != 0 || special == Special::Depbar {
                 self.held.push((inst, Effects::ORDERED | Effects::BARRIER));
             }

@@ -6,28 +6,37 @@
 //! are legal only without yield and with a stall of at most 11.
 //!
 //! What stays at hand is the register of all threads as it was then. An instruction under a guard may read it before a result for other
-//! threads is there: what it keeps is good for the same guard alone. Nothing stays at hand where threads meet or part.
+//! threads is there: what it keeps is good for the same guard alone, and only once results for the other threads are there: the value is kept for
+//! all threads, not for those alone that run the instruction. Nothing stays at hand where threads meet or part.
 //!
 //! Cost: linear. Source: mined: 99.3 % of the flags in compiled code of the corpus (sm_90) follow this rule; h200: a register that was kept 2
 //! cycles behind a write under the opposite guard was the old one for its next reader (segmented sort of cuSPARSE).
 
 use crate::code::{Code, Sources, index};
 use crate::original::Fields;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sassafras_ir::{Effects, Inst, Lane, RegClass, Span};
 
-/// Sets the reuse flags of a block's instructions.
-pub fn assign(code: &Code<'_>, insts: &[Inst], fields: &mut [Fields]) {
+/// Longer than results of fixed latency take that are read as operands of arithmetic.
+const THERE: i32 = 15;
+
+/// Sets the reuse flags of a block's instructions. Nothing stays at hand across those that hold everything in place.
+pub fn assign(code: &Code<'_>, insts: &[Inst], holds_all: impl Fn(Inst) -> bool, fields: &mut [Fields]) {
     let mut kept = Kept::default();
     let mut guards = Guards::default();
+    let mut writes = Writes::default();
+    let mut clock = 0;
     for (at, &inst) in insts.iter().enumerate() {
         fields[index(inst)].reuse = 0;
         guards.enter(code, inst);
+        writes.enter(code, inst, clock);
+        clock += i32::from(fields[index(inst)].stall);
         // Instructions that take their time read their sources elsewhere, and their flags mean something else.
         let sources = if code.op(inst).decoupled { Sources::default() } else { code.sources(inst) };
         for (place, source) in sources.into_iter().enumerate() {
             let Some(span) = source else { continue };
-            if let Some(earlier) = kept.read(place, span, at).filter(|&earlier| guards.hold(earlier, at)) {
+            let good = |&earlier: &usize| guards.hold(earlier, at) && writes.are_there(span, insts[earlier]);
+            if let Some(earlier) = kept.read(place, span, at).filter(good) {
                 fields[index(insts[earlier])].reuse |= 1 << place;
             }
         }
@@ -36,7 +45,8 @@ pub fn assign(code: &Code<'_>, insts: &[Inst], fields: &mut [Fields]) {
         }
         let field = &fields[index(inst)];
         let meets =
-            code.f.inst(inst).effects.intersects(Effects::CONVERGENCE | Effects::CALL | Effects::OPAQUE);
+            code.f.inst(inst).effects.intersects(Effects::CONVERGENCE | Effects::CALL | Effects::OPAQUE)
+                || holds_all(inst);
         if field.yields || field.stall > 11 || field.stall == 0 || meets {
             kept = Kept::default();
         }
@@ -70,6 +80,38 @@ impl Guards {
     /// Whether the earlier of two ran wherever the later one does.
     fn hold(&self, earlier: usize, later: usize) -> bool {
         self.of[earlier].is_none() || self.of[earlier] == self.of[later]
+    }
+}
+
+/// Results of a block's instructions under a guard that may not be there when threads with the opposite one read the register.
+#[derive(Debug, Default)]
+struct Writes {
+    /// By lane, predicate and whether it must be clear: when the last such result is there; never, if it takes its time.
+    there: FxHashMap<(Lane, Lane, bool), i32>,
+    /// Instructions that read a lane too soon for the others, with the lane.
+    early: FxHashSet<(Inst, Lane)>,
+}
+
+impl Writes {
+    /// The next instruction, at this time.
+    fn enter(&mut self, code: &Code<'_>, inst: Inst, clock: i32) {
+        // Without a guard, whoever reads a result waits for it, and so do those with the same one.
+        let Some(guard) = code.f.inst(inst).guard else { return };
+        for lane in code.sources(inst).into_iter().flatten().flat_map(|span| span.lanes()) {
+            let there = self.there.get(&(lane, guard.lane, !guard.negated));
+            if there.is_some_and(|&there| clock < there) {
+                self.early.insert((inst, lane));
+            }
+        }
+        let there = if code.op(inst).decoupled { i32::MAX } else { clock + THERE };
+        for lane in code.f.defs(inst).iter().filter_map(|def| def.span()).flat_map(|span| span.lanes()) {
+            self.there.insert((lane, guard.lane, guard.negated), there);
+        }
+    }
+
+    /// Whether an instruction may keep a register for all threads.
+    fn are_there(&self, span: Span, inst: Inst) -> bool {
+        !span.lanes().any(|lane| self.early.contains(&(inst, lane)))
     }
 }
 

@@ -194,3 +194,79 @@ fn results_that_take_their_time_on_a_sibling_get_a_scoreboard() {
     // What is compiled for sm_100 runs on sm_103 as well.
     assert_eq!(["sm_90", "sm_100", "sm_103"].map(fields), [(false, false), (true, true), (true, true)]);
 }
+
+/// Fields of a word: these stalls, and no scoreboards.
+fn raw(stall: u128) -> String {
+    format!("raw({:#x})", stall << 105 | 1 << 109 | 7 << 110 | 7 << 113)
+}
+
+#[test]
+fn what_no_table_knows_settles_as_long_as_the_compiler_let_it() {
+    let text = |stall: u128| {
+        format!(
+            "^a:\n UTMACMDFLUSH !barrier {}\n B0 = BSYNC B0 !convergence {}\n EXIT !exit {}",
+            raw(stall),
+            raw(5),
+            raw(5)
+        )
+    };
+    let made = |stall: u128| fields(&function(&text(stall)))[0].stall;
+    assert_eq!([made(2), made(9)], [2, 9]);
+}
+
+#[test]
+fn a_result_that_takes_longer_than_a_stall_is_as_far_away_as_it_came() {
+    let text = |stall: u128| {
+        format!(
+            "^a:\n R4:4 = HMMA R8:4, R2:2, R4:4 {}\n R12 = FADD R4, R0 {}\n EXIT !exit {}",
+            raw(stall),
+            raw(1),
+            raw(5)
+        )
+    };
+    let f = function(&text(14));
+    assert_eq!(fields(&f)[0].stall, 14);
+    // A wait between takes longer than its stall: then stalls say nothing.
+    let waits = text(14).replacen(
+        &raw(1),
+        &format!("raw({:#x})", 1 << 105 | 1 << 109 | 7 << 110 | 7 << 113 | 1u128 << 116),
+        1,
+    );
+    let f = function(&waits);
+    let code = Code::new(&f, &[], arch());
+    rebuild(&code, &Original::new(&code)).expect_err("no such stall");
+}
+
+#[test]
+fn uniform_sources_are_not_overwritten_while_they_are_read() {
+    let arch: Arch = "sm_120".parse().expect("an architecture");
+    let stall = |writer: &str| {
+        let text =
+            format!("func f sm_120 (UR4, UR6) {{\n^a:\n UR8 = UIADD3 UR4, UR6\n {writer}\n EXIT !exit\n}}");
+        let module = parse(&text).expect("parses");
+        let code = Code::new(&module.functions[0], &[], arch);
+        rebuild(&code, &Original::new(&code)).expect("fields")[0].stall
+    };
+    assert_eq!([stall("UR4 = UMOV 0x1"), stall("UR4:2 = UMOV.64 0x1")], [3, 3]);
+    assert!(stall("UR4 = UIADD3 UR6, UR6") < 3, "arithmetic writes later");
+}
+
+#[test]
+fn a_source_is_kept_for_all_threads_once_their_results_are_there() {
+    let reuse = |between: &str| {
+        let body = format!(
+            "^a:\n @!P0 R0 = IADD3 R2, R3\n{between} @P0 R4 = IADD3 R0, R2\n @P0 R5 = IADD3 R0, R3\n EXIT !exit"
+        );
+        let module = parse(&format!("func f sm_90 (R0, R2, R3, P0) {{\n{body}\n}}")).expect("parses");
+        let f = &module.functions[0];
+        let insts: Vec<Inst> = f.blocks().flat_map(|block| f.block_insts(block)).copied().collect();
+        let span = |index| Some(Lane::physical(RegClass::Gpr, index).expect("there").into());
+        let sources: Vec<_> = insts.iter().map(|_| [span(0), None, None]).collect();
+        let code = Code::new(f, &sources, arch());
+        let made = rebuild(&code, &Original::new(&code)).expect("fields");
+        made[insts[insts.len() - 3].as_u32() as usize].reuse & 1 == 1
+    };
+    assert!(!reuse(""), "results of other threads may not be there");
+    let chain: String = (0..4).map(|_| " R2 = IADD3 R2, R3\n").collect();
+    assert!(reuse(&chain), "they are by then");
+}

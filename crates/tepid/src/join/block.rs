@@ -92,7 +92,7 @@ pub fn emit(code: &Code<'_>, body: &Body, order: &[Node], cap: StallCap, enterin
         *field = Fields { stall: timing.stalls[at] as u8, write, read, wait: waited[at].bits(), ..blank };
     }
     yields::assign(code, &insts, false, &mut fields);
-    reuse::assign(code, &insts, &mut fields);
+    reuse::assign(code, &insts, |_| false, &mut fields);
     let words = insts.iter().map(|&inst| of_fields(Family::Volta, &fields[index(inst)])).collect();
     Emitted { words, cycles: timing.cycles, uncovered, leaving: pool.under_way() }
 }
