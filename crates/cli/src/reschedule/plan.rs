@@ -109,6 +109,7 @@ fn remake(
 ) -> Result<Option<Vec<tepid::Fields>>, String> {
     let (lifted, arch) = (&mut routine.lifted, subject.arch);
     let mut original = tepid::Original::new(&tepid::Code::new(&lifted.function, &lifted.sources, arch));
+    let came = lifted.function.clone();
     original.hold(&mut lifted.function);
     let unproven = Unproven::of(&lifted.function, arch);
     notes.unproven += unproven.insts.len() as u64;
@@ -125,6 +126,8 @@ fn remake(
         Made::Turns(fields) => (Vec::new(), Some(fields), true),
         Made::Orders { proposals, fields } => (proposals, None, fields),
     };
+    // What holds instructions in place is for those who make orders: the checker asks what instructions are.
+    lifted.function = came;
     let attempt = |routine: &Routine| {
         let crossed = places.crossed(routine);
         if !crossed.is_empty() {
@@ -140,6 +143,7 @@ fn remake(
         hazards(routine, &fields, arch, subject.checked).map(|()| fields)
     };
     let Settled { made, standing, kept } = settle(routine, proposals, &Renamer::new(arch), attempt);
+    original.hold(&mut routine.lifted.function);
     let after = match proposed.after {
         Some(after) if kept.is_empty() => after,
         _ if standing.is_empty() => proposed.before,
