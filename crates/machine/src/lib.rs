@@ -44,6 +44,7 @@ mod opcode;
 mod operand_time;
 mod rule;
 mod span;
+pub mod special;
 pub mod state;
 mod table;
 pub mod tile;

@@ -1,6 +1,6 @@
 //! What the control fields that code came with say beyond register hazards.
 //!
-//! Most scoreboards guard registers, and those are found again from the instructions alone. Five things are not:
+//! Most scoreboards guard registers, and those are found again from the instructions alone. Six things are not:
 //!
 //! * a fence or a bulk copy sets a scoreboard that guards no register. Whoever waited for it must wait again: the pair
 //!   becomes a *token*, written by one and read by the other, and nothing moves across either;
@@ -9,6 +9,7 @@
 //! * `DEPBAR` names a scoreboard and a count in its own word. Scoreboards that it names are *pinned*: who set one sets it
 //!   again, in the same order, and nobody else does;
 //! * `WARPSYNC` names the place behind it: it stays there;
+//! * a clock is read where it is read: what a kernel times stays between the two reads, and who reads one waits for what it waited for;
 //! * some results are announced by the read scoreboard (predicates of generic atomics).
 
 use crate::code::{Code, LANES, Special, index};
@@ -18,6 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sassafras_control::{Field, RawControl, volta};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::{AccessFlags, Effects, Function, Inst, Operand, Payload};
+use sassafras_machine::Category;
 use sassafras_machine::mined::{File, Use};
 use smallvec::SmallVec;
 
@@ -211,6 +213,7 @@ impl Original {
             let is_token = self.is_fence(inst) || self.waits_for_fence(inst);
             if special == Special::Warpgroup
                 || ends_in_place(code.f, inst)
+                || reads_what_changes(code, inst)
                 || is_token && boards & self.pinned == 0 && special != Special::Depbar
             {
                 self.held.push((inst, Effects::OPAQUE));
@@ -354,6 +357,12 @@ fn ends_in_place(f: &Function, inst: Inst) -> bool {
     f.inst(inst).effects.contains(Effects::CONVERGENCE)
         && f.defs(inst).is_empty()
         && f.uses(inst).iter().any(label)
+}
+
+/// Whether an instruction reads a special register that changes while the thread runs: the tables have those order memory.
+fn reads_what_changes(code: &Code<'_>, inst: Inst) -> bool {
+    code.op(inst).category == Some(Category::SpecialRegister)
+        && code.f.inst(inst).effects.contains(Effects::CONVERGENCE)
 }
 
 /// Whether an instruction set a scoreboard although it writes no register that one could guard, or reads none.

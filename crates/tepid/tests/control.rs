@@ -270,3 +270,40 @@ fn a_source_is_kept_for_all_threads_once_their_results_are_there() {
     let chain: String = (0..4).map(|_| " R2 = IADD3 R2, R3\n").collect();
     assert!(reuse(&chain), "they are by then");
 }
+
+#[test]
+fn a_kernel_that_times_itself_times_the_same_instructions() {
+    // The special function wants to come first, and it is not what is timed.
+    let text = |clock: &str| {
+        format!(
+            "^a:\n R4 = FADD R0, R2\n R5 = FADD R0, R0\n {clock}\n R6 = MUFU R0\n R7 = FADD R6, R2\n R8 = FADD R7, R4\n EXIT !exit"
+        )
+    };
+    let first = |clock: &str| {
+        let mut f = function(&text(clock));
+        let original = Original::new(&Code::new(&f, &[], arch()));
+        original.hold(&mut f);
+        let code = Code::new(&f, &[], arch());
+        let settings = Settings { policy: Some(Policy::Height), ..Settings::default() };
+        choose(&code, &settings).choices.first().map_or(Inst::from_u32(0), |choice| choice.order[0])
+    };
+    assert!(first("R10 = S2R !ordered") > Inst::from_u32(1), "a special register that does not change");
+    assert!(first("R10 = CS2R !ordered !convergence") < Inst::from_u32(2), "a clock");
+}
+
+#[test]
+fn who_reads_a_clock_waits_for_what_is_timed() {
+    let word =
+        |wait: u128, write: u128| format!("raw({:#x})", wait << 116 | write << 110 | 7 << 113 | 1 << 105);
+    let text = |wait: u128| {
+        format!(
+            "^a:\n R4 = LDG.E global.4[R0] {}\n R10 = CS2R !ordered !convergence {}\n R6 = FADD R4, R10 {}\n EXIT !exit {}",
+            word(0, 3),
+            word(wait, 7),
+            word(8, 7),
+            word(0, 7)
+        )
+    };
+    let waits = |wait: u128| fields(&function(&text(wait)))[1].wait != 0;
+    assert_eq!([waits(8), waits(0)], [true, false]);
+}

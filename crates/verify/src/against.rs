@@ -165,6 +165,12 @@ pub enum Change {
         /// What was waited for.
         read: String,
     },
+    /// Something is on the other side of the read of a special register that changes while the thread runs.
+    #[error("an instruction crosses `{inst}`, which reads what changes while the thread runs")]
+    Timed {
+        /// The read.
+        inst: String,
+    },
     /// A register that the code does not have.
     #[error("`{inst}` names {span}, and the code may name {limit} registers of this kind")]
     NoRegister {

@@ -103,6 +103,39 @@ fn an_order_that_computes_something_else_is_named() {
 }
 
 #[test]
+fn nothing_crosses_the_read_of_a_clock() {
+    // CS2R R8, SR_CLOCKLO, and CS2R R8, SRZ; S2R R8, SR_TID.X.
+    let cs2r = |register: u128| 0x7805 | 8 << 16 | register << 72 | 0x000f_c400 << 96;
+    let s2r = 0x7919 | 8 << 16 | 0x21 << 72 | 0x000f_c400 << 96;
+    let file = |read: u128| {
+        cubin(&[
+            fadd(1, 10, 11),
+            fadd(2, 10, 12),
+            read,
+            fadd(4, 15, 16),
+            fadd(5, 10, 15),
+            fadd(6, 20, 21),
+            EXIT,
+            relative(0x7947, -1),
+        ])
+    };
+    let across = [[0, 2, 1, 3, 4, 5, 6, 7], [0, 1, 3, 2, 4, 5, 6, 7], [0, 3, 2, 1, 4, 5, 6, 7]];
+    for clock in [80, 81, 82, 83] {
+        let old = file(cs2r(clock));
+        for order in across {
+            let change = the_change(&old, &permuted(&old, order));
+            assert!(matches!(change, Change::Timed { .. }), "{order:?}: {change}");
+        }
+        let beside = permuted(&old, [1, 0, 2, 4, 5, 3, 6, 7]);
+        assert!(compare(&old, &beside).is_legal(), "each on its side");
+    }
+    for other in [cs2r(255), s2r] {
+        let old = file(other);
+        assert!(across.iter().all(|&order| compare(&old, &permuted(&old, order)).is_legal()));
+    }
+}
+
+#[test]
 fn what_an_instruction_carries_has_to_follow() {
     let old = sample();
     let moved = permuted(&old, LEGAL);

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use sassafras_control::volta;
 use sassafras_cubin::{Boundary, Code, Cubin};
 use sassafras_ir::{Block, Function, Inst};
-use sassafras_machine::Arch;
+use sassafras_machine::{Arch, Category, special};
 use sassafras_sass::Decoder;
 use sassafras_sass::print::Printer;
 use sassafras_sass::program::{Program, Relative, Routine};
@@ -167,6 +167,7 @@ impl Compared<'_, '_> {
             }
         }
         if let Some(order) = &order {
+            differences.extend(self.timed(first, order));
             found.moved += order.iter().enumerate().filter(|&(i, &from)| i as u32 != from).count() as u64;
             for boundary in boundaries {
                 let before = (boundary.offset.div_ceil(16)).saturating_sub(first.into());
@@ -179,6 +180,29 @@ impl Compared<'_, '_> {
         differences.truncate(PER_BLOCK);
         found.differences.append(&mut differences);
         order
+    }
+
+    /// Reads of special registers that change while a thread runs, such as clocks, that something crosses: they would say something else.
+    fn timed(&self, first: u32, order: &[u32]) -> Vec<Difference> {
+        let mut differences = Vec::new();
+        let mut last = None;
+        for (place, &from) in order.iter().enumerate() {
+            last = last.max(Some(from));
+            // As many before it as before, and none of them from behind it.
+            let stays = from as usize == place && last == Some(from);
+            if !stays && self.reads_what_changes(first + from) {
+                let inst = self.text(self.old, first + from);
+                differences.push(self.difference(first + place as u32, Change::Timed { inst }));
+            }
+        }
+        differences
+    }
+
+    /// Whether the old word at a place reads a special register that changes while the thread runs: bits 72 to 79 name it.
+    fn reads_what_changes(&self, slot: u32) -> bool {
+        let word = self.old.words[slot as usize];
+        special::changes((word >> 72 & 0xff) as u8).is_some()
+            && self.decoder.decode(word, u64::from(slot) * 16).category() == Some(Category::SpecialRegister)
     }
 
     /// Reads of memory that the old code waited for where it orders memory, and the new code does not.
