@@ -103,6 +103,8 @@ constants! {
     scoreboard_set_to_wait: u8,
     /// One in so many instructions with a scoreboard for its result makes an opcode one that may take its time.
     boarded_share: u32,
+    /// Of so many instructions none with a scoreboard for its sources makes an opcode one that gets none.
+    boardless_seen: u32,
     /// Cycles beyond which a distance that was seen says nothing of how long a result takes.
     longest_seen_read: u8,
     /// Size of the model that scoreboard pressure is counted against.

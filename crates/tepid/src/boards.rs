@@ -256,7 +256,9 @@ impl Assigner<'_, '_> {
             if guarded && !by_read || token && old.write.is_some() {
                 need(write, op.expected.write, false);
             }
-            if by_read || token && old.read.is_some() || op.decoupled && reads.contains(index(inst)) {
+            // Where compiled code never has a scoreboard for sources, the result is waited for.
+            let may = op.decoupled && !(op.shows_reads_by_result && guarded);
+            if by_read || token && old.read.is_some() || may && reads.contains(index(inst)) {
                 need(if by_read { write.min(read) } else { read }, op.expected.read, true);
             }
         }

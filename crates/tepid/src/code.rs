@@ -46,6 +46,8 @@ pub struct Op {
     pub overwrites_uniform: u8,
     /// Cycles until its sources may be overwritten, by instructions of fixed latency and by others. For fixed latency only.
     pub reads: [u8; 2],
+    /// Compiled code never sets a scoreboard for its sources: its result shows that they were read.
+    pub shows_reads_by_result: bool,
     /// Instructions that are waited for in ways of their own.
     pub special: Special,
     class: Option<ClassNumber>,
@@ -273,6 +275,7 @@ fn op(table: Option<&MinedTable>, arch: Arch, text: &str) -> Op {
         switches: matches!(text.split('.').next().unwrap_or(text), "BSYNC" | "WARPSYNC" | "WARPGROUP"),
         overwrites_uniform: source_read(arch, Category::Uniform.name(), text, Overwriter::Fixed).cycles,
         expected: expected_latency(text),
+        shows_reads_by_result: table.is_some_and(|table| table.shows_reads_by_result(text)),
         special,
         class: table.and_then(|table| table.number(text)),
         class_64: table.and_then(|table| table.number(&format!("{text}{PAIR}"))),

@@ -21,7 +21,7 @@ pub use facts::{
     queues, table_name,
 };
 
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -137,6 +137,8 @@ pub struct MinedTable {
     opcodes: HashMap<String, OpcodeFacts>,
     /// By class without shape, and file: the largest `observed_min`.
     horizons: HashMap<(String, File), u16>,
+    /// Opcodes whose sources have been read when their results are there, and nothing else says so.
+    by_result: HashSet<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -171,8 +173,7 @@ struct OpcodeRow {
     #[serde(rename = "kernels")]
     _kernels: u32,
     write_board: u64,
-    #[serde(rename = "read_board")]
-    _read_board: u64,
+    read_board: u64,
     source: String,
 }
 
@@ -200,6 +201,10 @@ impl MinedTable {
             let boarded = row.value.write_board > 0
                 && row.value.write_board * u64::from(crate::constants().boarded_share) >= row.value.seen;
             let facts = OpcodeFacts { decoupled, boarded, min_stall: row.value.min_stall };
+            let often = row.value.seen >= u64::from(crate::constants().boardless_seen);
+            if often && row.value.read_board == 0 && row.value.write_board > 0 {
+                table.by_result.insert(row.value.opcode.clone());
+            }
             if table.opcodes.insert(row.value.opcode.clone(), facts).is_some() {
                 return Err(row.error(format!("duplicate opcode {}", row.value.opcode)));
             }
@@ -269,6 +274,11 @@ impl MinedTable {
     /// What is known of an opcode.
     pub fn opcode(&self, opcode: &str) -> Option<OpcodeFacts> {
         self.opcodes.get(opcode).copied()
+    }
+
+    /// Whether compiled code never sets a scoreboard for the sources of an opcode, and waits for its result where they are overwritten.
+    pub fn shows_reads_by_result(&self, opcode: &str) -> bool {
+        self.by_result.contains(opcode)
     }
 
     /// The largest `observed_min` of any row for results or sources of such an opcode: further apart nothing is asked.
