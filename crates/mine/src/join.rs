@@ -46,7 +46,9 @@ pub fn distances(old: &str, least: &BTreeMap<RowKey, (u16, u64)>, new: &Rows) ->
         let (then, now) = (wider(&before, key), wider(&rows, key));
         let row = match (new.get(key), &then) {
             // How far apart writes stand says more of the readers between than of the machine.
-            (Some(row), None) if key.kind == HazardKind::Raw => Row { observed_min: row.observed_min, safe: row.safe, rest: write_row(row) },
+            (Some(row), None) if key.kind == HazardKind::Raw => {
+                Row { observed_min: row.observed_min, safe: row.safe, rest: write_row(row) }
+            }
             (_, None) => continue,
             (row, Some(then)) => {
                 let cycles = row.map_or(least[key].0, |row| row.observed_min).min(then.observed_min);
@@ -168,6 +170,9 @@ mod tests {
     fn opcodes_keep_what_is_known_of_them() {
         let old = "opcode,decoupled,min_stall,seen\nBAR,yes,5,9\nMOV,no,2,9\n";
         let new = "opcode,decoupled,min_stall,seen\nBAR.SYNC,no,1,9\nF2IP,no,1,9\nMOV,yes,1,9\n";
-        assert_eq!(opcodes(old, new), "opcode,decoupled,min_stall,seen\nBAR,yes,5,9\nF2IP,no,1,9\nMOV,no,1,9\n");
+        assert_eq!(
+            opcodes(old, new),
+            "opcode,decoupled,min_stall,seen\nBAR,yes,5,9\nF2IP,no,1,9\nMOV,no,1,9\n"
+        );
     }
 }

@@ -236,7 +236,8 @@ pub fn lower(old: &str, mined: &Mined, table: &str) -> String {
         let (undercut, stay): (Vec<&str>, Vec<&str>) = seconds.split(' ').partition(is_undercut);
         for (seconds, edge, programs) in [(undercut, &"0", &"0"), (stay, edge, programs)] {
             if !seconds.is_empty() {
-                let _ = writeln!(out, "{kind},{first},{},{asked},{seen},{edge},{programs}", seconds.join(" "));
+                let _ =
+                    writeln!(out, "{kind},{first},{},{asked},{seen},{edge},{programs}", seconds.join(" "));
             }
         }
     }

@@ -403,7 +403,8 @@ fn parse(text: &str) -> BTreeMap<String, (u16, u16)> {
 
 /// Where a table asks for more than what was seen leaves, or for less than what was seen often leaves; one line each.
 pub fn compare(table: &str, least: &BTreeMap<RowKey, (u16, u64)>, rows: &Rows) -> Vec<String> {
-    let least: BTreeMap<String, (u16, u64)> = least.iter().map(|(key, &seen)| (key.to_string(), seen)).collect();
+    let least: BTreeMap<String, (u16, u64)> =
+        least.iter().map(|(key, &seen)| (key.to_string(), seen)).collect();
     let often: BTreeMap<String, u16> =
         rows.iter().map(|(key, row)| (key.to_string(), row.observed_min)).collect();
     let mut lines = Vec::new();

@@ -329,6 +329,16 @@ fn nothing_stands_closer_than_was_ever_seen() {
     assert!(kinds_on("sm_90", &wide(6)).contains(&HazardKind::Unseen));
 }
 
+#[test]
+fn a_stall_behind_which_control_goes_elsewhere_is_no_ones_business() {
+    let body = |stall: u8| format!("S2 | R4 = IADD3 R0, R1\nS{stall} | CALL.REL !call\nS5 | EXIT !exit");
+    assert_eq!(kinds_on("sm_90", &body(1)), []);
+    let last = |stall: u8| format!("S2 | R4 = IADD3 R0, R1\nS{stall} | EXIT !exit");
+    assert_eq!(kinds_on("sm_90", &last(1)), []);
+    // Whoever writes code keeps to what was seen.
+    assert!(closer(&last(5), &last(1)));
+}
+
 /// Whether something was brought closer than it may be: bodies as they came and as they are, with the same instructions.
 fn closer(came: &str, now: &str) -> bool {
     let rules = Rules::of("sm_90".parse().expect("an architecture"));

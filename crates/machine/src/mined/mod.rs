@@ -17,8 +17,8 @@ pub mod seen;
 pub mod silicon;
 
 pub use facts::{
-    LeastLatency, PAIR, Queues, accepted_queues, barrier_reads, class_of, confirmed, holds_back, is_table, least_latency, mined_with,
-    queues, table_name,
+    LeastLatency, PAIR, Queues, accepted_queues, barrier_reads, class_of, confirmed, holds_back, is_table,
+    least_latency, mined_with, queues, table_name,
 };
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};

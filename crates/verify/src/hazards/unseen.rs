@@ -6,10 +6,10 @@
 //! where the cycles between two are the sum of the stalls. A pair whose least few have reached says nothing here: whoever moves
 //! code keeps it as it came.
 
+use super::collectives;
 use super::rules::Rules;
 use super::walk::HazardKind;
 use super::{Finding, Pair};
-use super::collectives;
 use crate::acquires::{self, Awaited};
 use rustc_hash::FxHashMap;
 use sassafras_control::{Field, volta};
@@ -73,9 +73,10 @@ pub(super) fn check(f: &Function, rules: &Rules, forms: &[Form]) -> Vec<Finding>
                     findings.push(finding(first, second, needed, ago));
                 }
             }
-            Near::Stall { inst, stall } => {
+            Near::Stall { inst, stall, leaves } => {
                 let least = u16::from(form(inst).firm_stall);
-                if stall < least {
+                // Wherever control goes, getting there takes longer than any stall.
+                if stall < least && !leaves {
                     findings.push(finding(inst, inst, least, stall));
                 }
             }
@@ -179,7 +180,7 @@ pub fn rewritten(f: &Function, came: &Came, rules: &Rules) -> Vec<Finding> {
                     findings.push(finding(first, second, needed, ago));
                 }
             }
-            Near::Stall { inst, stall } => {
+            Near::Stall { inst, stall, .. } => {
                 let least = u16::from(form(inst).stall).min(came.stalls[inst.as_u32() as usize]);
                 if stall < least {
                     findings.push(finding(inst, inst, least, stall));
@@ -225,8 +226,8 @@ fn finding(producer: Inst, consumer: Inst, needed: u16, given: u16) -> Finding {
 enum Near {
     /// Two instructions of a block, so many cycles apart; `next`: nothing stands between.
     Pair { first: Inst, second: Inst, ago: u16, next: bool },
-    /// The stall of an instruction, if there is one.
-    Stall { inst: Inst, stall: u16 },
+    /// The stall of an instruction, if there is one; `leaves`: it may send control elsewhere.
+    Stall { inst: Inst, stall: u16, leaves: bool },
 }
 
 /// Goes over the pairs of every block that are less than [`REACH`] cycles apart, of instructions that matter, and over all stalls.
@@ -256,7 +257,11 @@ fn near(f: &Function, matters: impl Fn(Inst) -> bool, mut visit: impl FnMut(Near
             }
             before = Some(inst);
             if stall > 0 && !is_end(f, inst) {
-                visit(Near::Stall { inst, stall });
+                let effects = f.inst(inst).effects;
+                let last = f.block_insts(block).last() == Some(&inst);
+                let leaves = effects.intersects(Effects::TERMINATOR | Effects::CALL)
+                    || last && effects.contains(Effects::CONVERGENCE);
+                visit(Near::Stall { inst, stall, leaves });
             }
             // Draining takes longer than any stall, and so does what is elsewhere.
             if stall == 0 || f.inst(inst).effects.intersects(Effects::CALL | Effects::RET) {
@@ -293,7 +298,7 @@ pub(super) fn pairs(
                     visit(first, second, u16::from(least.min(LONGEST)), ago);
                 }
             }
-            Near::Stall { inst, stall } => match form(inst).stall {
+            Near::Stall { inst, stall, .. } => match form(inst).stall {
                 0 | 1 => {}
                 least => visit(inst, inst, u16::from(least), stall),
             },
