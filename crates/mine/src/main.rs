@@ -126,7 +126,9 @@ fn main() -> Result<()> {
         let before = std::fs::read_to_string(&path).unwrap_or_default();
         anstream::println!("{table}: {} functions, {} instructions", mined.functions, mined.instructions);
         if args.join {
-            let text = join::distances(&before, &tables::least(mined_for, table), rows);
+            // Code of another table may lower rows, but says nothing of pairs that only it has.
+            let own = tables::distances(mined, table);
+            let text = join::distances(&before, &tables::least(mined_for, table), &own);
             for line in tables::changes(&before, &text) {
                 anstream::println!("  {line}");
             }
