@@ -17,12 +17,29 @@ const SHORT_STEP: usize = 9;
 /// The machines whose stalls there are reasons for.
 const RESIDUE_TABLE: &str = "sm_90";
 
+/// What to do with the mined tables.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+#[group(multiple = false)]
+pub struct MineOptions {
+    /// Write the tables instead of comparing
+    #[arg(long)]
+    write: bool,
+    /// Say of every source how much of it undercuts, or is unknown to, tables that are mined from all others; fails above 5 pairs in a million, or
+    /// at 0.5 % unknown
+    #[arg(long)]
+    leave_one_out: bool,
+    /// Say which kinds of pairs no table knows a distance of
+    #[arg(long)]
+    unknown: bool,
+}
+
 /// Compares the mined tables with what the corpus and other files show, or writes them.
-pub fn mine(project: &Project, write: bool, files: &[PathBuf]) -> Result<()> {
+pub fn mine(project: &Project, options: MineOptions, files: &[PathBuf]) -> Result<()> {
     let corpus = corpus::build(project)?;
     let mut command = project.cargo(["run", "--release", "--quiet", "-p", "sassafras-mine", "--"]);
     command.arg("--tables").arg(project.root.join("crates/machine/data/mined"));
-    command.args(write.then_some("--write")).arg(corpus).args(files);
+    command.args(options.write.then_some("--write")).args(options.leave_one_out.then_some("--leave-one-out"));
+    command.args(options.unknown.then_some("--unknown=40")).arg(corpus).args(files);
     run(&mut command)
 }
 

@@ -56,9 +56,8 @@ enum Task {
     /// leaves (looser), or for less than all of it leaves (tighter). The tables were made from many more files than the
     /// corpus: with --write they hold what these files show and nothing else.
     Mine {
-        /// Write the tables instead of comparing
-        #[arg(long)]
-        write: bool,
+        #[command(flatten)]
+        options: hazards::MineOptions,
         /// Cubins, fatbinaries, libraries and folders of them, beside the corpus
         files: Vec<std::path::PathBuf>,
     },
@@ -160,7 +159,7 @@ fn run(task: Task) -> Result<()> {
     match task {
         Task::Test => tasks::test(&project),
         Task::Corpus => corpus::build(&project).map(drop),
-        Task::Mine { write, files } => hazards::mine(&project, write, &files),
+        Task::Mine { options, files } => hazards::mine(&project, options, &files),
         Task::Residue { kinds, example, files } => hazards::residue(&project, kinds, &example, &files),
         Task::Mutants { count, seed } => hazards::mutants(&project, count, seed),
         Task::Silicon(options) => silicon::silicon(&project, &options),

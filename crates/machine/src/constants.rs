@@ -107,6 +107,8 @@ constants! {
     boardless_seen: u32,
     /// Cycles beyond which a distance that was seen says nothing of how long a result takes.
     longest_seen_read: u8,
+    /// Cycles from an instruction that writes a convergence barrier to the next that reads or writes it.
+    convergence_barrier: u8,
     /// Size of the model that scoreboard pressure is counted against.
     scoreboard_model: u32,
     /// The same from sm_100 on.

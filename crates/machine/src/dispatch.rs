@@ -58,6 +58,10 @@ pub struct Dispatch {
     pub busy: [u8; Pipe::ALL.len()],
     /// By pipe: whether it goes there itself, and so must wait for others.
     pub enters: [bool; Pipe::ALL.len()],
+    /// As `busy`, as far as any compiled code shows it.
+    pub busy_min: [u8; Pipe::ALL.len()],
+    /// As `enters`, as far as any compiled code shows it.
+    pub enters_min: [bool; Pipe::ALL.len()],
     /// Least stall, whatever follows.
     pub least: u8,
     /// Cycles until the warp's turn may go to other threads of it.
@@ -71,6 +75,8 @@ impl Default for Dispatch {
         Dispatch {
             busy: [0; Pipe::ALL.len()],
             enters: [false; Pipe::ALL.len()],
+            busy_min: [0; Pipe::ALL.len()],
+            enters_min: [false; Pipe::ALL.len()],
             least: 1,
             settle: 32,
             settle_min: 1,
@@ -199,6 +205,7 @@ struct RawDispatch {
     tables: String,
     name: String,
     pipes: String,
+    pipes_min: String,
     least: u8,
     settle: u8,
     settle_min: u8,
@@ -219,6 +226,25 @@ fn parse(text: &str) -> Result<Entries<Dispatch>, TableError> {
     Ok(out)
 }
 
+/// By pipe, the cycles that it is held up, and whether it is gone into.
+type Pipes = ([u8; Pipe::ALL.len()], [bool; Pipe::ALL.len()]);
+
+fn pipes(text: &str) -> Result<Pipes, String> {
+    let (mut busy, mut enters) = ([0; Pipe::ALL.len()], [false; Pipe::ALL.len()]);
+    for part in text.split_whitespace() {
+        let (pipe, cycles) = part.split_once(':').ok_or_else(|| format!("`{part}` is not pipe:cycles"))?;
+        let name = pipe.strip_prefix('>');
+        let pipe: Pipe = name.unwrap_or(pipe).parse()?;
+        let cycles: u8 = cycles.parse().map_err(|error| format!("`{part}`: {error}"))?;
+        if cycles == 0 {
+            return Err(format!("`{part}` holds nothing up"));
+        }
+        busy[pipe as usize] = cycles;
+        enters[pipe as usize] = name.is_none();
+    }
+    Ok((busy, enters))
+}
+
 impl RawDispatch {
     fn dispatch(&self) -> Result<Dispatch, String> {
         let &RawDispatch { least, settle, settle_min, .. } = self;
@@ -228,19 +254,16 @@ impl RawDispatch {
         if settle < settle_min || settle_min == 0 {
             return Err(format!("`settle` ({settle}) and `settle_min` ({settle_min}) are not in order"));
         }
-        let mut dispatch = Dispatch { least, settle, settle_min, ..Dispatch::default() };
-        for part in self.pipes.split_whitespace() {
-            let (pipe, cycles) =
-                part.split_once(':').ok_or_else(|| format!("`{part}` is not pipe:cycles"))?;
-            let name = pipe.strip_prefix('>');
-            let pipe: Pipe = name.unwrap_or(pipe).parse()?;
-            let cycles: u8 = cycles.parse().map_err(|error| format!("`{part}`: {error}"))?;
-            if cycles == 0 {
-                return Err(format!("`{part}` holds nothing up"));
-            }
-            dispatch.busy[pipe as usize] = cycles;
-            dispatch.enters[pipe as usize] = name.is_none();
+        let (busy, enters) = pipes(&self.pipes)?;
+        let (busy_min, enters_min) = match self.pipes_min.as_str() {
+            "" => (busy, enters),
+            "-" => pipes("")?,
+            fewer => pipes(fewer)?,
+        };
+        if busy.iter().zip(busy_min).any(|(&cycles, least)| cycles < least) {
+            return Err("`pipes_min` asks for more than `pipes`".to_owned());
         }
+        let dispatch = Dispatch { busy, enters, busy_min, enters_min, least, settle, settle_min };
         Ok(dispatch)
     }
 }
@@ -301,24 +324,25 @@ mod tests {
     fn rows_that_cannot_be_are_refused() {
         let row = |row: &str| {
             parse(&format!(
-                "tables,name,pipes,least,settle,settle_min,source\n*,alu,alu:2,1,7,2,mined\n{row}\n"
+                "tables,name,pipes,pipes_min,least,settle,settle_min,source\n*,alu,alu:2,,1,7,2,mined\n{row}\n"
             ))
         };
-        assert_eq!(row("sm_90,alu,alu:2,15,7,2,mined").expect("sound")["alu"].len(), 2);
+        assert_eq!(row("sm_90,alu,alu:2,,15,7,2,mined").expect("sound")["alu"].len(), 2);
         for (broken, said) in [
-            ("sm_90,alu,alu:2,0,7,2,mined", "`least` is 0"),
-            ("sm_90,alu,alu:2,16,7,2,mined", "`least` is 16"),
-            ("sm_90,alu,alu:2,-1,7,2,mined", "invalid digit"),
-            ("sm_90,alu,alu:2,,7,2,mined", "cannot parse integer"),
-            ("sm_90,alu,alu:2,1,2,7,mined", "not in order"),
-            ("sm_90,alu,alu:2,1,2,0,mined", "not in order"),
-            ("sm_90,alu,alu,1,7,2,mined", "not pipe:cycles"),
-            ("sm_90,alu,alu:x,1,7,2,mined", "alu:x"),
-            ("sm_90,alu,alu:0,1,7,2,mined", "holds nothing up"),
-            ("sm_90,alu,alo:2,1,7,2,mined", "expected one of"),
-            ("sm_91,alu,alu:2,1,7,2,mined", "no table `sm_91`"),
-            ("*,alu,alu:2,1,7,2,mined", "already"),
-            ("sm_90,alu,alu:2,1,7,2,", "no source"),
+            ("sm_90,alu,alu:2,,0,7,2,mined", "`least` is 0"),
+            ("sm_90,alu,alu:2,,16,7,2,mined", "`least` is 16"),
+            ("sm_90,alu,alu:2,,-1,7,2,mined", "invalid digit"),
+            ("sm_90,alu,alu:2,,,7,2,mined", "cannot parse integer"),
+            ("sm_90,alu,alu:2,,1,2,7,mined", "not in order"),
+            ("sm_90,alu,alu:2,,1,2,0,mined", "not in order"),
+            ("sm_90,alu,alu,,1,7,2,mined", "not pipe:cycles"),
+            ("sm_90,alu,alu:2,alu:3,1,7,2,mined", "more than `pipes`"),
+            ("sm_90,alu,alu:x,,1,7,2,mined", "alu:x"),
+            ("sm_90,alu,alu:0,,1,7,2,mined", "holds nothing up"),
+            ("sm_90,alu,alo:2,,1,7,2,mined", "expected one of"),
+            ("sm_91,alu,alu:2,,1,7,2,mined", "no table `sm_91`"),
+            ("*,alu,alu:2,,1,7,2,mined", "already"),
+            ("sm_90,alu,alu:2,,1,7,2,", "no source"),
         ] {
             let error = row(broken).expect_err(broken);
             assert!(error.message.contains(said) && error.line == 3, "{broken}: {error}");

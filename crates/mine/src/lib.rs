@@ -9,10 +9,12 @@ pub mod coverage;
 pub mod forms;
 pub mod gaps;
 pub mod join;
+pub mod leave_one_out;
 pub mod residue;
 pub mod spacing;
 mod stats;
 pub mod tables;
+pub mod unknown;
 
 pub use stats::{Cell, Distances, OpcodeCounts, Place};
 
@@ -69,6 +71,8 @@ pub struct Mined {
     pub residue: residue::report::Residue,
     /// The least distances, whatever registers connect two instructions.
     pub spacing: spacing::Spacing,
+    /// Pairs that no table knows, if that was asked for.
+    pub unknown: unknown::Unknown,
 }
 
 impl Mined {
@@ -145,6 +149,7 @@ impl Mined {
         }
         self.gaps.join(&other.gaps);
         self.residue.join(&other.residue);
+        self.unknown.join(&other.unknown);
         self.spacing.join(&other.spacing, id);
         self.functions += other.functions;
         self.instructions += other.instructions;

@@ -19,7 +19,7 @@ use sassafras_machine::mined::{mined_with, table_name};
 use sassafras_mine::forms::files;
 use sassafras_mine::residue::Reasons;
 use sassafras_mine::residue::report::Residue;
-use sassafras_mine::{Mined, join, spacing, tables};
+use sassafras_mine::{Mined, join, leave_one_out, spacing, tables};
 use sassafras_verify::hazards::{Rules, check};
 
 /// Mines compiled code for the smallest distances between dependent instructions.
@@ -56,6 +56,12 @@ struct Args {
     /// Write the tables of least distances to this folder, and nothing else.
     #[arg(long, value_name = "DIR")]
     seen: Option<PathBuf>,
+    /// Say which pairs of instructions no table knows a distance of, this many kinds per table, and nothing else.
+    #[arg(long, value_name = "KINDS", num_args = 0..=1, default_missing_value = "40")]
+    unknown: Option<usize>,
+    /// Say of every source how much of it undercuts, or is unknown to, tables that are mined from all others. Fails where that is too much.
+    #[arg(long)]
+    leave_one_out: bool,
     #[command(flatten)]
     coverage: coverage_command::CoverageArgs,
     /// Say which stall cycles no rule asks for, and what the reasons of DIR/residue.csv explain of them; so many unexplained kinds
@@ -81,7 +87,7 @@ fn main() -> Result<()> {
     if let Some(path) = &args.coverage.forms {
         return coverage_command::forms(path, &args);
     }
-    let sources: Vec<Vec<PathBuf>> = sources(&args.files)?.into_values().collect();
+    let (names, sources): (Vec<String>, Vec<Vec<PathBuf>>) = sources(&args.files)?.into_iter().unzip();
     let reasons = if args.residue.is_some() { reasons(&args.tables)? } else { Vec::new() };
     let mined: Vec<BTreeMap<&'static str, Mined>> = sources
         .par_iter()
@@ -97,9 +103,18 @@ fn main() -> Result<()> {
     if let Some(kinds) = args.residue {
         return report_residue(&mined, &reasons, kinds);
     }
+    if args.leave_one_out {
+        return report_left_out(&names, &mined);
+    }
     let mut all: BTreeMap<&str, Mined> = BTreeMap::new();
     for (table, mined) in mined.iter().flatten() {
         all.entry(table).or_default().join(mined);
+    }
+    if let Some(kinds) = args.unknown {
+        for (table, mined) in &all {
+            anstream::println!("{table}: {}", mined.unknown.text(kinds));
+        }
+        return Ok(());
     }
     if let Some(folder) = &args.seen {
         for (table, mined) in &all {
@@ -178,6 +193,31 @@ fn report_residue(mined: &[BTreeMap<&'static str, Mined>], reasons: &[Reason], k
     anyhow::ensure!(!all.is_empty(), "no code of these architectures");
     let fails = all.values().any(|residue| residue.explained() < EXPLAINED || residue.often() > 0);
     anyhow::ensure!(!fails, "less than {EXPLAINED} % is explained, or a kind is often unexplained");
+    Ok(())
+}
+
+/// Rows and kinds that are named of a source that fails.
+const NAMED: usize = 8;
+
+fn report_left_out(names: &[String], mined: &[BTreeMap<&'static str, Mined>]) -> Result<()> {
+    let mut all: BTreeMap<&str, Vec<(&str, &Mined)>> = BTreeMap::new();
+    for (name, tables) in names.iter().zip(mined) {
+        tables.iter().for_each(|(table, mined)| all.entry(table).or_default().push((name, mined)));
+    }
+    anyhow::ensure!(!all.is_empty(), "no code of these architectures");
+    let mut failed = Vec::new();
+    for (table, sources) in &all {
+        let left = leave_one_out::leave_one_out(table, sources)?;
+        anstream::println!("{table}\n{}", leave_one_out::text(&left, NAMED));
+        if !leave_one_out::passes(&left) {
+            failed.push(*table);
+        }
+    }
+    anyhow::ensure!(
+        failed.is_empty(),
+        "made without a source, tables do not hold for it: {}",
+        failed.join(", ")
+    );
     Ok(())
 }
 
@@ -309,6 +349,10 @@ fn mine_some(
         if args.residue.is_some() {
             let reasons = Reasons { rows: reasons, table };
             mined.residue.function(&lifted.function, Rules::of(*arch), reasons, &args.example);
+            continue;
+        }
+        if args.unknown.is_some() {
+            mined.unknown.function(&lifted.function, Rules::of(*arch), table);
             continue;
         }
         match args.gaps {

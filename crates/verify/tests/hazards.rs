@@ -236,8 +236,12 @@ fn opposite_guards_never_meet() {
     assert_eq!(kinds(&body("@!P0", "")), []);
     assert_eq!(kinds(&body("@P0", "")), [(HazardKind::Raw, None, 2)]);
     assert_eq!(kinds(&body("@!P1", "")), [(HazardKind::Raw, None, 2)]);
-    let redefined = "S2 | P0 = ISETP R9, R10\n";
-    assert_eq!(kinds(&body("@!P0", redefined)), [(HazardKind::Raw, None, 4)], "the predicate is another one");
+    let redefined = "S13 | P0 = ISETP R9, R10\n";
+    assert_eq!(
+        kinds(&body("@!P0", redefined)),
+        [(HazardKind::Raw, None, 15)],
+        "the predicate is another one"
+    );
 }
 
 #[test]
@@ -563,17 +567,82 @@ fn everything_settles_before_the_turn_goes_to_other_threads() {
         ("sm_90", "R1 = IADD3 R0, R0", 2),
         ("sm_90", "P0 = ISETP R0, R0", 8),
         ("sm_90", "R2 = DADD R0, R4", 6),
-        ("sm_90", "R2 = LDG.E global.4[R4]", 2),
+        ("sm_90", "R2 = MUFU R4", 2),
         ("sm_80", "R1 = IADD3 R0, R0", 2),
         ("sm_80", "R2 = IMAD.WIDE R0, R1", 2),
     ] {
         needs(arch, HazardKind::Settle, first, "B1 = BSYNC B0", cycles);
     }
+    // Memory instructions tell by scoreboards when they are done, and what has no result needs no time.
+    for first in ["R2 = LDG.E global.4[R4]", "R2 = LDL local.4[R4]"] {
+        assert_eq!(held_up("sm_90", &two(1, first, "B1 = BSYNC B0")), [], "{first}");
+    }
+    let settles = |first: &str| kinds_on("sm_90", &two(1, first, "B1 = BSYNC B0")).is_empty();
+    assert!(settles("CS2R") && !settles("R2 = CS2R"));
     // Over the edge of a block, too: the shorter way counts.
     let joined = "S3 | P1 = ISETP R0, R0\nS5 | @P0 BRA ^out !branch\n^long:\nS9 | NOP\n^out:\nS5 | B1 = BSYNC B0\nS1 | EXIT !exit";
     assert_eq!(held_up("sm_90", joined), []);
     let joined = joined.replace("S3 |", "S2 |");
     assert_eq!(held_up("sm_90", &joined), [(HazardKind::Settle, Some(8), 7)]);
+}
+
+#[test]
+fn who_has_no_address_or_goes_elsewhere_needs_no_pipe() {
+    let [cctl, load] = ["CCTL !barrier", "R2 = LDL local.4[R4]"];
+    assert_eq!(held_up("sm_90", &two(1, cctl, load)), []);
+    needs("sm_90", HazardKind::Pipe, "R6 = LDG.E global.4[R8]", load, 4);
+    let bssy = "B0 = BSSY";
+    assert_eq!(held_up("sm_90", &two(1, bssy, "CALL R4 !call")), []);
+    needs("sm_90", HazardKind::Pipe, bssy, "BRA ^entry !branch", 4);
+}
+
+#[test]
+fn a_pair_without_a_row_needs_what_its_classes_do() {
+    let distances = "hazard,file,producer,half,consumer,use,slot,observed_min,safe,seen,kernels,files,source\n\
+        raw,R,alu,low,any,operand,,5,5,100,9,3,test\n\
+        raw,R,alu,low,fma,operand,,4,4,100,9,3,test\n\
+        raw,R,fp64,low,any,operand,,9,9,100,9,3,test\n\
+        raw,R,half,low,fma,operand,,7,7,100,9,3,test\n";
+    let opcodes = "opcode,decoupled,min_stall,seen,kernels,write_board,read_board,source\n";
+    let rules = Rules::new(MinedTable::parse("sm_90", distances, opcodes).expect("a table"));
+    let said = |stall: u8, first: &str, second: &str| {
+        let report = check(&function(&two(stall, first, second)), &rules);
+        (found(&report), report.unknown)
+    };
+    let load = "W0 | R4 = LDG.E global.4[R1]";
+    let said_of_load = |stall: u8| {
+        let body = format!("S{stall} | R1 = IADD3 R0, R0\nS4 {load}\nS15 | EXIT !exit");
+        let report = check(&function(&body), &rules);
+        (found(&report), report.unknown)
+    };
+    assert_eq!(said_of_load(4), (vec![], 0), "an address: no row, but no reader is sooner than 4");
+    assert_eq!(said_of_load(3), (vec![(HazardKind::Raw, Some(4), 3)], 0));
+    let [long, short] = ["R2 = DADD R6, R8", "R2 = IADD3 R0, R0"];
+    assert_eq!(said(5, long, short), (vec![], 0), "9 cycles and 4: it finishes in order after 5");
+    assert_eq!(said(4, long, short), (vec![(HazardKind::Waw, Some(5), 4)], 0));
+    assert_eq!(said(1, short, long), (vec![], 0));
+    let thin = "R2 = HADD2 R6, R8";
+    assert_eq!(said(1, thin, "R5 = IADD3 R2, R0"), (vec![], 1), "one row says little of a class");
+}
+
+#[test]
+fn convergence_barriers_are_taken_in_order() {
+    let report = check(&function(&two(1, "B0 = BSSY", "B1 = BSYNC B0")), &rules());
+    assert_eq!((found(&report), report.unknown), (vec![], 0));
+}
+
+#[test]
+fn a_barrier_that_was_passed_has_read_its_sources() {
+    let body = "S6 | BAR.SYNC R0 !barrier\nS15 W0 | R0 = LDS shared.4[R6]\nS5 | EXIT !exit";
+    assert_eq!(kinds_on("sm_80", body), []);
+}
+
+#[test]
+fn of_several_reductions_the_last_tells() {
+    let body = "S8 | UR4 = REDUX R0\nS8 W0 | UR5 = REDUX R1\nS15 B0 | R2 = IMAD.U32 {}\nS5 | EXIT !exit";
+    each_on("sm_80", body, &[("UR4", &[]), ("UR5", &[])]);
+    let other = body.replace("UR5 = REDUX R1", "R5 = SHFL R1");
+    assert_eq!(kinds_on("sm_80", &other.replace("{}", "UR4")), [HazardKind::Raw]);
 }
 
 #[test]
@@ -608,4 +677,8 @@ fn sources_are_overwritten_in_turn_by_few_and_inside_a_block() {
         assert_eq!(body(first, "", matrix), [], "{first}");
     }
     assert_eq!(body("R9 = LDG.E global.4[R4]", "", matrix), [HazardKind::War]);
+    let load = "R4 = LDG.E global.4[R20]";
+    assert_eq!(body("R9 = ATOMG.E global.4[R8], R4", "", load), [], "TensorFlow relies on it");
+    assert_eq!(body("global.4[R8] = STG R4", "", load), [HazardKind::War]);
+    assert_eq!(body("R9 = LDGMC.E global.4[R4]", "", "R4 = LDL local.4[R20]"), [], "as LDG");
 }

@@ -218,9 +218,21 @@ struct QueueRow {
     _source: String,
 }
 
-static QUEUES: LazyLock<HashMap<String, Queues>> = LazyLock::new(|| {
+fn queue_rows() -> Vec<QueueRow> {
     let rows = table::rows::<QueueRow>("mined queues", include_str!("../../data/mined/queues.csv"));
-    let rows: Vec<QueueRow> = rows.expect("checked by the tests").into_iter().map(|row| row.value).collect();
+    rows.expect("checked by the tests").into_iter().map(|row| row.value).collect()
+}
+
+/// Names in the columns of those whose sources are overwritten that no row is for.
+#[cfg(test)]
+pub(super) fn names_without_a_row() -> Vec<String> {
+    let lists = queue_rows().into_iter().flat_map(|row| [row.overwrites, row.accepted_overwrites]);
+    let names = lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+    names.filter(|name| !QUEUES.contains_key(name)).collect()
+}
+
+static QUEUES: LazyLock<HashMap<String, Queues>> = LazyLock::new(|| {
+    let rows = queue_rows();
     let mut names: Vec<&str> = Vec::new();
     let mut queue = |name| numbered(&mut names, name).map_or(0, |at| at as u8 + 1);
     let numbers: Vec<[u8; 3]> = rows

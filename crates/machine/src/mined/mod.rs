@@ -137,6 +137,8 @@ pub struct MinedTable {
     opcodes: HashMap<String, OpcodeFacts>,
     /// By class without shape, and file: the largest `observed_min`.
     horizons: HashMap<(String, File), u16>,
+    /// By class and file: the smallest `observed_min` of any reader, and whether there is a row for any consumer.
+    shortest: HashMap<(ClassNumber, File), (u16, bool)>,
     /// Opcodes whose sources have been read when their results are there, and nothing else says so.
     by_result: HashSet<String>,
 }
@@ -247,6 +249,12 @@ impl MinedTable {
         let distance = Distance { observed_min: value.observed_min, safe: value.safe };
         let horizon = self.horizons.entry((base(&value.producer).to_owned(), key.file)).or_default();
         *horizon = distance.observed_min.max(*horizon);
+        if key.hazard == Hazard::Raw {
+            let (shortest, of_any) =
+                self.shortest.entry((key.producer, key.file)).or_insert((u16::MAX, false));
+            *shortest = distance.observed_min.min(*shortest);
+            *of_any |= key.consumer == ClassNumber::ANY;
+        }
         if self.distances.insert(key, distance).is_some() {
             return Err(row.error("a row for the same pair stands above"));
         }
@@ -286,6 +294,27 @@ impl MinedTable {
         let pair = format!("{opcode}{PAIR}");
         let classes = [opcode, &pair].map(|name| base(class_of(&self.name, name)).to_owned());
         classes.into_iter().filter_map(|class| self.horizons.get(&(class, file)).copied()).max()
+    }
+
+    /// The shortest latency of a class: the smallest distance to any reader, in either half of the result. None where no row is for any
+    /// consumer: then too little was seen of the class to know who reads first.
+    pub fn shortest(&self, class: ClassNumber, file: File) -> Option<u16> {
+        self.shortest.get(&(class, file)).filter(|(_, of_any)| *of_any).map(|(cycles, _)| *cycles)
+    }
+
+    /// The least that any pair needs, where no row is about this one. A result is there for no reader sooner than for the earliest that is known; of two writes
+    /// the second may not finish first, which takes the difference of their shortest latencies. None where no reader of the first one's results is known.
+    pub fn bound(&self, query: &PairQuery) -> Option<u16> {
+        let first = self.shortest(query.producer?, query.file)?;
+        match query.hazard {
+            Hazard::Raw => Some(first),
+            Hazard::Waw => {
+                // What takes longer than it can be told finishes after anything.
+                let second = query.consumer.and_then(|consumer| self.shortest(consumer, query.file));
+                Some(first.saturating_sub(second.unwrap_or(first)).max(1))
+            }
+            _ => None,
+        }
     }
 
     /// How many rows of distances there are.
@@ -372,8 +401,18 @@ mod tests {
         assert_ne!(movm.0.returns, load.0.returns);
         assert_eq!(movm.1.returns, load.1.returns);
         assert!(load.1.overwrites(movm.1) && !load.0.overwrites(movm.0));
+        let [atomic, load] = ["ATOMG", "LDG"].map(|opcode| {
+            (queues(opcode, Some(Category::Global)), accepted_queues(opcode, Some(Category::Global)))
+        });
+        assert!(load.1.overwrites(atomic.1) && !load.0.overwrites(atomic.0));
         let [load, store] = ["LDS", "STS"].map(|opcode| least_latency(opcode, Some(Category::Shared)));
         assert!(load.write > load.read && store.read > load.read);
+    }
+
+    #[test]
+    fn whose_sources_are_overwritten_has_a_row_of_its_own() {
+        let nobody = facts::names_without_a_row();
+        assert!(nobody.is_empty(), "without a row a name stands for nobody: {nobody:?}");
     }
 
     #[test]

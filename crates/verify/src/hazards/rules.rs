@@ -123,13 +123,31 @@ impl Rules {
         if pair.guarded {
             return Need::Scoreboard;
         }
-        match self.table.distance(&query(pair, hazard)) {
+        self.asked(&query(pair, hazard), pair.decoupled)
+    }
+
+    /// What a question to the table comes to, for a pair that no scoreboard is about; `decoupled`: the first one takes as long as it takes.
+    pub fn asked(&self, query: &PairQuery, decoupled: bool) -> Need {
+        match self.table.distance(query) {
             Some(distance) => Need::Cycles(distance.observed_min),
-            None if pair.decoupled => Need::Scoreboard,
+            None if decoupled => Need::Scoreboard,
             // Sources that no row names are read at issue.
-            None if hazard == Hazard::War => Need::Cycles(1),
-            None => Need::Unknown,
+            None if query.hazard == Hazard::War => Need::Cycles(1),
+            // One unit has the convergence barriers, and takes its instructions in order.
+            None if query.file == File::Barrier => Need::Cycles(u16::from(constants().convergence_barrier)),
+            None => self.table.bound(query).map_or(Need::Unknown, Need::Cycles),
         }
+    }
+
+    /// The class of an opcode, perhaps with its shape ([`class_name`]), if a row names it.
+    pub fn class(&self, name: &str) -> Option<ClassNumber> {
+        self.table.number(name)
+    }
+
+    /// Whether results of an opcode come back when they are ready, and scoreboards say so.
+    pub fn is_decoupled(&self, opcode: &str) -> bool {
+        let by_category = || Category::of(opcode).is_none_or(is_decoupled);
+        self.table.opcode(opcode).map_or_else(by_category, |facts| facts.decoupled)
     }
 
     /// The cycles that a scheduler leaves where a pair meets on a lane ([`Distance::safe`](sassafras_machine::mined::Distance)): at least
@@ -163,8 +181,7 @@ impl Rules {
 
     fn opcode(&self, text: &str) -> OpcodeInfo {
         let category = Category::of(text);
-        let default =
-            OpcodeFacts { decoupled: category.is_none_or(is_decoupled), boarded: false, min_stall: 1 };
+        let default = OpcodeFacts { decoupled: self.is_decoupled(text), boarded: false, min_stall: 1 };
         OpcodeInfo {
             category,
             facts: self.table.opcode(text).unwrap_or(default),
@@ -184,7 +201,7 @@ impl Rules {
         // What no row knows goes through no pipe and settles at once.
         let mut dispatch = self.arch.and_then(|arch| known_dispatch(arch, text)).unwrap_or_default();
         for pipe in self.arch.into_iter().flat_map(holds_back) {
-            dispatch.busy[pipe as usize] = 0;
+            dispatch.busy_min[pipe as usize] = 0;
         }
         let reads = |by| self.arch.map_or(1, |arch| longest_source_read(arch, text, by).least);
         Timing {
@@ -351,10 +368,10 @@ impl Pipes {
             (0..Pipe::ALL.len()).filter(|&pipe| which(pipe)).fold(0, |mask, pipe| mask | 1 << pipe)
         };
         Pipes {
-            enters: mask(&|pipe| dispatch.enters[pipe]),
+            enters: mask(&|pipe| dispatch.enters_min[pipe]),
             // The next instruction comes a cycle later in any case.
-            holds: mask(&|pipe| dispatch.busy[pipe] > 1),
-            busy: dispatch.busy,
+            holds: mask(&|pipe| dispatch.busy_min[pipe] > 1),
+            busy: dispatch.busy_min,
             settle: dispatch.settle_min,
         }
     }

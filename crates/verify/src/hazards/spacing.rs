@@ -23,6 +23,10 @@ impl Walker<'_> {
             let pair = self.bare(kind, by, inst, elapsed, (until - issued) as u8);
             if until > clock { observer.pair(&pair) } else { observer.kept(&pair) }
         }
+        // What writes nothing has nothing to settle: `CS2R RZ, SRZ` stands where only time is to pass.
+        if self.writes_nothing(inst) {
+            settle = 0;
+        }
         let math = matches!(info.category, Some(Category::Alu | Category::Half | Category::Fp64));
         let is_predicate = |op: &Operand| matches!(op, Operand::Reg(span) if span.class() == RegClass::Pred);
         if math && !info.facts.decoupled && self.f.defs(inst).iter().any(is_predicate) {
@@ -36,6 +40,16 @@ impl Walker<'_> {
         if settle > 1 {
             held.turn = hold(settle).max(held.turn);
         }
+    }
+
+    /// Whether an instruction of fixed latency has no result at all, and no effect.
+    fn writes_nothing(&self, inst: Inst) -> bool {
+        let data = self.f.inst(inst);
+        let is_arithmetic = matches!(self.info(inst).category, Some(category) if !category.is_memory());
+        is_arithmetic
+            && !self.info(inst).facts.decoupled
+            && self.f.defs(inst).is_empty()
+            && data.effects.is_empty()
     }
 
     /// Whether what the instruction overwrites has been read by those before it that set no scoreboard to say so.

@@ -562,7 +562,8 @@ impl<'a> Walker<'a> {
         let Queues { reads, returns, .. } = info.queues;
         let clock = self.live.clock;
         let holds = info.special == Special::Bar && bar_blocks(f, inst) && f.inst(inst).guard.is_none();
-        if holds && self.rules.barrier_reads {
+        let has_read = holds && self.rules.barrier_reads;
+        if has_read {
             // The warp goes on when the barrier has left the queue, and with it everything before.
             self.live.end_where(|fact| !fact.write && fact.queue == reads);
         }
@@ -650,7 +651,7 @@ impl<'a> Walker<'a> {
         // Sources of other fixed-latency instructions are read at issue. Others may say by a read scoreboard when they have
         // been; without one, a finished write says so too, or enough cycles.
         let finished = control.write.map_or(0, |board| 1 << board);
-        if info.facts.decoupled || control.read.is_some() {
+        if !has_read && (info.facts.decoupled || control.read.is_some()) {
             f.for_each_read(inst, |lane| {
                 if lane.role != Role::Guard && lane.lane.class() == RegClass::Gpr {
                     add(lane, false, control.read, finished);
