@@ -602,6 +602,8 @@ fn a_pair_without_a_row_needs_what_its_classes_do() {
         raw,R,alu,low,any,operand,,5,5,100,9,3,test\n\
         raw,R,alu,low,fma,operand,,4,4,100,9,3,test\n\
         raw,R,fp64,low,any,operand,,9,9,100,9,3,test\n\
+        raw,R,HMMA:4/4/2,low,any,operand,,20,20,100,9,3,test\n\
+        raw,P,alu,low,any,guard,,13,13,100,9,3,test\n\
         raw,R,half,low,fma,operand,,7,7,100,9,3,test\n";
     let opcodes = "opcode,decoupled,min_stall,seen,kernels,write_board,read_board,source\n";
     let rules = Rules::new(MinedTable::parse("sm_90", distances, opcodes).expect("a table"));
@@ -621,8 +623,32 @@ fn a_pair_without_a_row_needs_what_its_classes_do() {
     assert_eq!(said(5, long, short), (vec![], 0), "9 cycles and 4: it finishes in order after 5");
     assert_eq!(said(4, long, short), (vec![(HazardKind::Waw, Some(5), 4)], 0));
     assert_eq!(said(1, short, long), (vec![], 0));
+    let other_shape = "R8:4 = HMMA R16:2, R18:1";
+    assert_eq!(said(15, other_shape, "R2 = IADD3 R8, R0"), (vec![(HazardKind::Raw, Some(20), 15)], 0));
+    let [writes, reads] = ["P0 = ISETP R0, R0", "R2 = SEL P0, R0"];
+    assert_eq!(
+        said(4, writes, reads),
+        (vec![], 1),
+        "operands are read later than guards, the only readers that are known"
+    );
     let thin = "R2 = HADD2 R6, R8";
     assert_eq!(said(1, thin, "R5 = IADD3 R2, R0"), (vec![], 1), "one row says little of a class");
+}
+
+#[test]
+fn the_odd_register_of_an_addend_is_read_late() {
+    let body = |arch: &str, stall: u8, operands: &str| {
+        kinds_on(
+            arch,
+            &format!("S{stall} | R17 = SEL R0, P0\nS15 | R20:2 = IMAD.WIDE {operands}\nS5 | EXIT !exit"),
+        )
+    };
+    for arch in ["sm_90", "sm_120"] {
+        assert_eq!(body(arch, 3, "R4, R5, R16:2"), [], "{arch}");
+        assert_eq!(body(arch, 2, "R4, R5, R16:2"), [HazardKind::Raw], "{arch}");
+        assert_eq!(body(arch, 4, "R17, R5, R6:2"), [HazardKind::Raw], "{arch}");
+    }
+    assert_eq!(body("sm_80", 4, "R4, R5, R16:2"), [HazardKind::Raw], "not before sm_90");
 }
 
 #[test]
@@ -641,6 +667,8 @@ fn a_barrier_that_was_passed_has_read_its_sources() {
 fn of_several_reductions_the_last_tells() {
     let body = "S8 | UR4 = REDUX R0\nS8 W0 | UR5 = REDUX R1\nS15 B0 | R2 = IMAD.U32 {}\nS5 | EXIT !exit";
     each_on("sm_80", body, &[("UR4", &[]), ("UR5", &[])]);
+    let barriers = "S6 | P0 = B2R\nS6 W0 | P1 = B2R\nS15 B0 | R2 = SEL R3, P0\nS5 | EXIT !exit";
+    assert_eq!(kinds_on("sm_90", barriers), []);
     let other = body.replace("UR5 = REDUX R1", "R5 = SHFL R1");
     assert_eq!(kinds_on("sm_80", &other.replace("{}", "UR4")), [HazardKind::Raw]);
 }

@@ -79,6 +79,11 @@ pub fn mined_with(table: &str) -> Option<&'static str> {
     Some(&row.with)
 }
 
+/// By how much later than other operands the odd register of an addend is read by wide multiplications, on the machines of a table.
+pub(super) fn late_half(table: &str) -> u16 {
+    ARCHES.values().find(|row| row.table == table).map_or(0, |row| row.late_half)
+}
+
 fn arch_row(arch: Arch) -> Option<&'static ArchRow> {
     let plain = || ARCHES.get(&format!("sm_{}", arch.number()?));
     ARCHES.get(&arch.to_string()).or_else(plain)
@@ -136,6 +141,7 @@ pub(super) struct ArchRow {
     pub table: String,
     pub barrier_reads: String,
     pub holds_back: String,
+    pub late_half: u16,
     pub with: String,
     #[serde(rename = "source")]
     _source: String,

@@ -89,6 +89,9 @@ struct Key {
     slot: Option<(u8, bool)>,
 }
 
+/// The classes of wide multiplications.
+const WIDE: [&str; 2] = ["imad_wide", "imad_hi"];
+
 /// One question to a table.
 #[derive(Debug, Clone, Copy)]
 pub struct PairQuery {
@@ -137,8 +140,12 @@ pub struct MinedTable {
     opcodes: HashMap<String, OpcodeFacts>,
     /// By class without shape, and file: the largest `observed_min`.
     horizons: HashMap<(String, File), u16>,
-    /// By class and file: the smallest `observed_min` of any reader, and whether there is a row for any consumer.
-    shortest: HashMap<(ClassNumber, File), (u16, bool)>,
+    /// By class, file and whether it is read as a guard, which is read sooner than operands: the smallest `observed_min` of any reader, and whether there is
+    /// a row for any consumer. Matrix instructions also have one without their shape.
+    shortest: HashMap<(ClassNumber, File, bool), (u16, bool)>,
+    /// Classes of wide multiplications, and by how much later these read the odd register of their addend.
+    wide: HashSet<ClassNumber>,
+    late_half: u16,
     /// Opcodes whose sources have been read when their results are there, and nothing else says so.
     by_result: HashSet<String>,
 }
@@ -187,7 +194,8 @@ impl MinedTable {
 
     /// Reads a table from its two texts. Its name decides which classes opcodes belong to.
     pub fn parse(name: &str, distances: &str, opcodes: &str) -> Result<MinedTable, TableError> {
-        let mut table = MinedTable { name: name.to_owned(), ..MinedTable::default() };
+        let late_half = facts::late_half(name);
+        let mut table = MinedTable { name: name.to_owned(), late_half, ..MinedTable::default() };
         for row in table::rows::<DistanceRow>("mined distances", distances)? {
             table.add_distance(&row)?;
         }
@@ -246,14 +254,22 @@ impl MinedTable {
             used_as: value.used_as.parse().map_err(at)?,
             slot,
         };
+        if WIDE.contains(&value.consumer.as_str()) {
+            self.wide.insert(key.consumer);
+        }
         let distance = Distance { observed_min: value.observed_min, safe: value.safe };
         let horizon = self.horizons.entry((base(&value.producer).to_owned(), key.file)).or_default();
         *horizon = distance.observed_min.max(*horizon);
         if key.hazard == Hazard::Raw {
-            let (shortest, of_any) =
-                self.shortest.entry((key.producer, key.file)).or_insert((u16::MAX, false));
-            *shortest = distance.observed_min.min(*shortest);
-            *of_any |= key.consumer == ClassNumber::ANY;
+            let guards = matches!(key.used_as, Use::Guard | Use::Branch);
+            let mut classes = vec![key.producer];
+            if base(&value.producer) != value.producer {
+                classes.push(self.class(base(&value.producer)));
+            }
+            for class in classes {
+                let entry = self.shortest.entry((class, key.file, guards)).or_insert((u16::MAX, false));
+                *entry = (distance.observed_min.min(entry.0), entry.1 | (key.consumer == ClassNumber::ANY));
+            }
         }
         if self.distances.insert(key, distance).is_some() {
             return Err(row.error("a row for the same pair stands above"));
@@ -274,9 +290,10 @@ impl MinedTable {
         MinedTable { name: self.name.clone(), opcodes: self.opcodes.clone(), ..MinedTable::default() }
     }
 
-    /// The number of an opcode's class, if a row names it.
+    /// The number of an opcode's class, if a row names it; that of the class without its shape, which has no rows, if rows name others of it.
     pub fn number(&self, opcode: &str) -> Option<ClassNumber> {
-        self.numbers.get(class_of(&self.name, opcode)).copied()
+        let class = class_of(&self.name, opcode);
+        self.numbers.get(class).or_else(|| self.numbers.get(base(class))).copied()
     }
 
     /// What is known of an opcode.
@@ -296,21 +313,42 @@ impl MinedTable {
         classes.into_iter().filter_map(|class| self.horizons.get(&(class, file)).copied()).max()
     }
 
-    /// The shortest latency of a class: the smallest distance to any reader, in either half of the result. None where no row is for any
-    /// consumer: then too little was seen of the class to know who reads first.
-    pub fn shortest(&self, class: ClassNumber, file: File) -> Option<u16> {
-        self.shortest.get(&(class, file)).filter(|(_, of_any)| *of_any).map(|(cycles, _)| *cycles)
+    /// The shortest latency of a class: the smallest distance to any reader, in either half of the result; to guards, or to all others. None where no row is
+    /// for any consumer: then too little was seen of the class to know who reads first.
+    pub fn shortest(&self, class: ClassNumber, file: File, guards: bool) -> Option<u16> {
+        self.shortest.get(&(class, file, guards)).filter(|(_, of_any)| *of_any).map(|(cycles, _)| *cycles)
+    }
+
+    /// What is demanded of a pair by its row. Of the odd register of an addend ([`facts::late_half`]) no more than of other operands less what it is read later,
+    /// though no pair of just these classes stood so close in the code that the table is made of.
+    pub fn demanded(&self, query: &PairQuery) -> Option<u16> {
+        let row = self.distance(query)?.observed_min;
+        let (late, consumer) = (self.late_half, query.consumer.filter(|class| self.wide.contains(class)));
+        let (Some(consumer), true) = (consumer, late > 0 && query.slot.1 && query.hazard == Hazard::Raw)
+        else {
+            return Some(row);
+        };
+        let at = |slot| {
+            let PairQuery { hazard, file, high, used_as, .. } = *query;
+            let producer = query.producer?;
+            self.distances
+                .get(&Key { hazard, file, producer, high, consumer, used_as, slot })
+                .map(|row| row.observed_min)
+        };
+        let soonest = (1..=4).filter_map(|place| at(Some((place, false)))).chain(at(None)).max();
+        Some(soonest.map_or(row, |cycles| row.min(cycles.saturating_sub(late).max(1))))
     }
 
     /// The least that any pair needs, where no row is about this one. A result is there for no reader sooner than for the earliest that is known; of two writes
     /// the second may not finish first, which takes the difference of their shortest latencies. None where no reader of the first one's results is known.
     pub fn bound(&self, query: &PairQuery) -> Option<u16> {
-        let first = self.shortest(query.producer?, query.file)?;
+        let guards = matches!(query.used_as, Use::Guard | Use::Branch);
+        let first = self.shortest(query.producer?, query.file, guards)?;
         match query.hazard {
             Hazard::Raw => Some(first),
             Hazard::Waw => {
                 // What takes longer than it can be told finishes after anything.
-                let second = query.consumer.and_then(|consumer| self.shortest(consumer, query.file));
+                let second = query.consumer.and_then(|consumer| self.shortest(consumer, query.file, false));
                 Some(first.saturating_sub(second.unwrap_or(first)).max(1))
             }
             _ => None,

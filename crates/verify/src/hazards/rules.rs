@@ -128,8 +128,8 @@ impl Rules {
 
     /// What a question to the table comes to, for a pair that no scoreboard is about; `decoupled`: the first one takes as long as it takes.
     pub fn asked(&self, query: &PairQuery, decoupled: bool) -> Need {
-        match self.table.distance(query) {
-            Some(distance) => Need::Cycles(distance.observed_min),
+        match self.table.demanded(query) {
+            Some(cycles) => Need::Cycles(cycles),
             None if decoupled => Need::Scoreboard,
             // Sources that no row names are read at issue.
             None if query.hazard == Hazard::War => Need::Cycles(1),
@@ -298,13 +298,19 @@ pub fn addend(f: &Function, inst: Inst) -> Option<u16> {
     places.nth(2).map(|(place, _)| (f.defs(inst).len() + place) as u16)
 }
 
-/// Whether the result is a pair of registers.
+/// Whether the result is a pair of registers; where it is a predicate alone, whether the first source is one (`IADD.64 RZ, P0, R2, R4`).
 fn is_pair(f: &Function, inst: Inst) -> bool {
-    let first = f.defs(inst).iter().find_map(|op| match op {
-        Operand::Reg(span) => Some(span),
-        _ => None,
-    });
-    first.is_some_and(|span| span.class() == RegClass::Gpr && span.len() == 2)
+    let first = |operands: &[Operand]| {
+        operands.iter().find_map(|op| match op {
+            Operand::Reg(span) => Some((span.class(), span.len())),
+            _ => None,
+        })
+    };
+    match first(f.defs(inst)) {
+        Some((RegClass::Gpr, len)) => len == 2,
+        Some((RegClass::Pred, _)) => first(f.uses(inst)) == Some((RegClass::Gpr, 2)),
+        _ => false,
+    }
 }
 
 /// The register file of a class, as the tables call it.
