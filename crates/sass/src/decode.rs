@@ -310,6 +310,11 @@ impl Decoded {
         }
     }
 
+    /// Whether its result is its own address: it has to stand where it stands.
+    pub(crate) fn is_pinned(&self) -> bool {
+        matches!(self.row.and_then(|row| row.flow.as_ref()), Some(FlowKind::Here))
+    }
+
     /// Whether control surely does not go on to the next instruction.
     pub(crate) fn leaves(&self) -> bool {
         self.effects().intersects(Effects::TERMINATOR)
@@ -399,6 +404,7 @@ impl Decoded {
             FlowKind::AbsoluteCall | FlowKind::IndirectCall => Flow::CallElsewhere,
             FlowKind::Return => Flow::Return,
             FlowKind::Exit => Flow::Exit,
+            FlowKind::Here => Flow::Next,
         }
     }
 

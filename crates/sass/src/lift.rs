@@ -3,7 +3,8 @@
 //! What the decoder does not know becomes an instruction with the effect [`Effects::OPAQUE`] and no operands; it ends its
 //! block, and where its opcode lies among those of control flow, it is a branch to every block. Control flow
 //! is read off branches, exits, returns and calls; reconvergence points (`BSSY`, collective `WARPSYNC`) start a block
-//! and are named as labels. Three things differ between the machine and the IR, and are resolved on the safe side:
+//! and are named as labels. An instruction whose result is its own address (`LEPC` without a distance) is a block of its own:
+//! nothing is moved from block to block, so it stays where it stands. Three things differ between the machine and the IR, and are resolved on the safe side:
 //!
 //! * A branch may have a condition besides its guard (`BRA P0`, `BRA.U UP0`, `BRA.DIV`). Without a guard the IR would
 //!   not fall through, so the next block is named as a second target.
@@ -215,8 +216,11 @@ impl<'a> Lifter<'a> {
     fn leaders(&self) -> BTreeSet<usize> {
         let mut leaders = BTreeSet::from([0]);
         for (i, inst) in self.decoded.iter().enumerate() {
+            if inst.is_pinned() {
+                leaders.insert(i);
+            }
             let ends = match inst.flow() {
-                Flow::Next | Flow::CallElsewhere => inst.is_opaque(),
+                Flow::Next | Flow::CallElsewhere => inst.is_opaque() || inst.is_pinned(),
                 Flow::Return | Flow::Exit => true,
                 Flow::Branch { target } => {
                     leaders.extend(self.index(target));

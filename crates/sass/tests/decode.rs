@@ -247,11 +247,11 @@ fn control_flow_names_its_target() {
     assert_eq!(bssy.flow(), Flow::Reconverge { target: 0x960 });
     let written = bssy.writes().next().expect("a barrier").span;
     assert_eq!(written.class(), RegClass::Barrier);
-    // LEPC R20, +0x40 takes the address of a place, counted in bytes; LEPC R20 that of itself, which nothing can follow.
+    // LEPC R20, +0x40 takes the address of a place, counted in bytes; LEPC R20 that of itself, which stays a block of its own.
     let place = check(Arch::SM_120, 0x3014_794e, "LEPC", "", "R20:2");
     assert_eq!((place.flow(), place.effects()), (Flow::Reconverge { target: 0x40 }, Effects::empty()));
     let itself = check(Arch::SM_120, 0x14_734e, "LEPC", "", "R20:2");
-    assert_eq!((itself.flow(), itself.effects()), (Flow::Next, Effects::OPAQUE));
+    assert_eq!((itself.flow(), itself.effects()), (Flow::Next, Effects::empty()));
     assert!(decode(0x3114_794e, Arch::SM_120, 0).is_opaque(), "no instruction stands there");
 }
 

@@ -128,6 +128,17 @@ fn what_is_unknown_ends_its_block() {
 }
 
 #[test]
+fn what_says_where_it_stands_is_a_block_of_its_own() {
+    const LEPC: u128 = 0xa_734e; // LEPC R10
+    let lifted = lift_words(&[FADD, FADD, LEPC, FADD, EXIT], &[]).expect("lifts");
+    verify::verify(&lifted.function).expect("a sound function");
+    let sizes: Vec<usize> =
+        lifted.function.blocks().map(|block| lifted.function.block_insts(block).len()).collect();
+    assert_eq!((sizes, lifted.opaque), (vec![2, 1, 2], 0));
+    assert_eq!((succs(&lifted, 0), succs(&lifted, 1)), (vec![1], vec![2]));
+}
+
+#[test]
 fn what_may_be_a_branch_goes_anywhere() {
     const UNKNOWN_BRANCH: u128 = 0xf4a;
     // The target of the last branch is a block that only the unknown word may reach otherwise.

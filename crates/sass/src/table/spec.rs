@@ -201,6 +201,8 @@ pub(crate) enum FlowKind {
     Return,
     Exit,
     Reconverge(Box<[Bits]>),
+    /// Goes on, and has to stand where it stands: its result is its own address.
+    Here,
 }
 
 /// Field values that a word must have for a row to apply.
@@ -445,6 +447,7 @@ pub(crate) fn memory(text: &str, context: &Context<'_>) -> Result<Box<[MemSpec]>
 }
 
 /// `exit`, or `branch 16..24+34..82` where the target is relative. Threads that `reconverge` nowhere else meet behind the instruction.
+/// What says where it stands stays `here`.
 pub(crate) fn flow(text: &str) -> Result<Option<FlowKind>, String> {
     let (kind, fields) = text.split_once(' ').unwrap_or((text, ""));
     let pieces = || -> Result<Box<[Bits]>, String> {
@@ -467,6 +470,7 @@ pub(crate) fn flow(text: &str) -> Result<Option<FlowKind>, String> {
         "indirect_call" => FlowKind::IndirectCall,
         "return" => FlowKind::Return,
         "exit" => FlowKind::Exit,
+        "here" => FlowKind::Here,
         other => return Err(format!("`{other}` is no control-flow role")),
     }))
 }
