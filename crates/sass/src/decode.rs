@@ -187,6 +187,10 @@ fn push(regs: &mut SmallVec<[RegOperand; 8]>, slot: &Slot, word: u128) -> Option
         SlotClass::Uniform => (RegClass::Uniform, (1 << slot.bits.len()) - 1),
         SlotClass::Pred => (RegClass::Pred, TRUE),
         SlotClass::UPred => (RegClass::UPred, TRUE),
+        SlotClass::PredDown => {
+            value = TRUE - value;
+            (RegClass::Pred, TRUE)
+        }
         SlotClass::UPredDown => {
             value = TRUE - value;
             (RegClass::UPred, TRUE)

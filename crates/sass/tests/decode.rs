@@ -69,6 +69,50 @@ fn loads_and_stores_have_widths_spaces_and_orders() {
 }
 
 #[test]
+fn loads_and_copies_of_hand_tuned_libraries() {
+    // LDG.E.LTC128B.128.CONSTANT R80, [R66+0x80], P6: zeros where the predicate is false. Its field counts down from 7.
+    check(Arch::SM_80, 0x001e_8d21_0000_8000_4250_7381, "LDG", "R66:2 P6", "R80:4");
+    check(Arch::SM_75, 0x001e_4524_0000_0000_5245_7381, "LDG", "R82:2 P3", "R69");
+    check(Arch::SM_90, 0x0c1e_fd23_0000_0004_465c_7981, "LDG", "R70:2 UR4:2 P4", "R92:4");
+    // sm_70 has no such predicate: what the bits mean there is not known.
+    assert!(decode(0x001e_6d21_0000_8000_4250_7381, Arch::SM_70, 0).is_opaque());
+    // LDG.E.U.128.CONSTANT.SYS R12, [R4] of sm_70 and sm_75; later machines have no such size.
+    for arch in [Arch::SM_70, Arch::SM_75] {
+        let load = check(arch, 0x001e_6f00_0000_0000_040c_7381, "LDG", "R4:2", "R12:4");
+        assert_eq!(load.accesses().next().expect("an access").mem.width, Some(16));
+    }
+    assert!(decode(0x001e_6f00_0000_0000_040c_7381, Arch::SM_80, 0).is_opaque());
+    // LDGSTS [R70+UR6+0x1000], [R20.64+0x80], P4: with bit 76 set the next uniform register describes the global side.
+    let copy = 0x0a10_8d46_0100_0080_1446_7dae;
+    check(Arch::SM_80, copy, "LDGSTS", "R70 R20:2 UR6 P4", "");
+    let described = check(Arch::SM_80, copy | 1 << 76, "LDGSTS", "R70 R20:2 UR6:2 P4", "");
+    let spaces: Vec<_> = described.accesses().map(|a| (a.mem.space, a.is_write, a.mem.width)).collect();
+    assert_eq!(spaces, [(Space::Global, false, Some(16)), (Space::Shared, true, None)]);
+    // @P0 LDGSTS.E.BYPASS.LTC64B.64 [R100+UR6+0x80], desc[UR7][R106.64+0x80] of sm_100.
+    for arch in [Arch::SM_100, Arch::SM_120] {
+        check(arch, 0x0b98_1506_0008_0080_6a64_0dae, "LDGSTS", "R100 R106:2 UR6:2", "");
+    }
+}
+
+#[test]
+fn reductions_over_many_places_and_of_one_warp() {
+    // LDGMC.E.HPADD.E4M3x16, E4M3x8 and E5M2x4: 8-bit numbers fill four registers, two and one.
+    for (kind, written) in [(6, "R4:4"), (5, "R4:2"), (1, "R4")] {
+        let word = 0x0b83_41ff_000e_0000_2c04_79a5 | kind << 73;
+        let load = check(Arch::SM_100, word, "LDGMC", "R44:2", written);
+        assert!(load.effects().contains(Effects::ORDERED));
+    }
+    // @UP0 UREDGR.E.ADD.NA.64.STRONG.GPU [UR8+0x10], UR6: memory accesses stay on their side of it.
+    let sum = check(Arch::SM_100, 0x0808_e400_0000_1006_0800_0378, "UREDGR", "UR8:2 UR6:2", "");
+    assert!(sum.effects().contains(Effects::BARRIER | Effects::ORDERED));
+    assert_eq!(sum.guard().expect("guarded").lane.class(), RegClass::UPred);
+    assert!(decode(0x0808_e400_0000_1006_0800_0378, Arch::SM_120, 0).is_opaque());
+    // UFRND.FLOOR UR12, UR16, and of a number.
+    check(Arch::SM_120, 0x0820_5000_0000_0010_000c_725d, "UFRND", "UR16", "UR12");
+    check(Arch::SM_120, 0x0820_5000_0000_0010_000c_785d, "UFRND", "", "UR12");
+}
+
+#[test]
 fn tensor_tuples_follow_the_shape() {
     // HMMA.16816.F32 R12, R4, R16, R8 / HMMA.SP.16832.F32 R8, R4, R8, R12, R0, 0x0
     check(Arch::SM_80, 0x1808_0000_0010_040c_723c, "HMMA", "R4:4 R16:2 R8:4", "R12:4");
@@ -90,6 +134,16 @@ fn tensor_tuples_follow_the_shape() {
         "R24:128",
     );
     assert_eq!(wgmma.category(), Some(Category::WarpgroupMma));
+    // IGMMA.SP.REGOFFSET.64x128x64.S8.S8 R24, gdesc[UR4], R24, R89: sparse shapes have numbers of their own.
+    let sparse = 0x0874_1618_0380_5900_0418_79f1;
+    check(Arch::SM_90A, sparse, "IGMMA", "UR4:4 R24:64 R89", "R24:64");
+    assert!(decode(sparse ^ 1 << 73, Arch::SM_90A, 0).is_opaque());
+    // OMMA.SF.SP.168128.F32.E2M1.E2M1.UE4M3.4X R36, R96, R104, R36, R16, R9, URZ, 0x0, and without SP.
+    let scaled = 0x0005_3e24_7090_1068_6024_747f;
+    for arch in [Arch::SM_120, Arch::SM_121] {
+        check(arch, scaled, "OMMA.SF", "R96:4 R104:4 R36:4 R16:2 R9", "R36:4");
+        check(arch, scaled ^ 1 << 80, "OMMA.SF", "R96:4 R104:2 R36:4 R16 R9", "R36:4");
+    }
     // LDTM.16dp32bit_t0_t15.x128 R4, tmem[UR4]
     check(Arch::SM_100A, 0x08b8_0000_0000_0004_0004_79ee, "LDTM", "UR4", "R4:128");
 }

@@ -284,6 +284,18 @@ pub static FAULTS: &[Fault] = &[
         explains: |claim, _, difference| claim.mnemonic == "LDGSTS" && difference.missing_reads.is_empty(),
     },
     Fault {
+        name: "load predicate",
+        why: "the predicate that says whether to load or to fill with zero is listed as written, too; code that follows \
+              reads it without a wait for the load, and writes it",
+        explains: |claim, _, difference| {
+            let is_read = |lane: &Lane| lane.class() == RegClass::Pred && claim.reads.contains(lane);
+            matches!(claim.mnemonic, "LDG" | "LD")
+                && difference.nothing_extra()
+                && difference.missing_reads.is_empty()
+                && difference.missing_writes.iter().all(is_read)
+        },
+    },
+    Fault {
         name: "TEX component",
         why: "from sm_100 on, TEX with all four components is listed without the last one as written; code that follows \
               reads it",

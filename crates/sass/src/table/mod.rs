@@ -13,7 +13,7 @@
 //! * direction: `>` written, `<` read, `<>` both; then `@` when the register is part of the first memory access's
 //!   address, `@@` of the second;
 //! * class and lowest bit: `R` general, `UR` uniform, `P` predicate, `UP` uniform predicate, `B` convergence barrier,
-//!   `PM` and `UPM` a mask of predicates, `PN` and `UPN` those that such a mask leaves out, `PA` and `UPA` every predicate (a mask that is not in the word), `UPC` a uniform predicate
+//!   `PM` and `UPM` a mask of predicates, `PN` and `UPN` those that such a mask leaves out, `PA` and `UPA` every predicate (a mask that is not in the word), `PC` and `UPC` a predicate
 //!   whose field counts down from 7; `/n` after the bit overrides the width of the field; or a form letter `a`, `b`, `c`, `x` that `forms.csv` resolves;
 //! * `:n` lanes, or `:rule` of `lanes.csv`; one lane when left out. A rule may give zero lanes: the operand is not
 //!   there. A value that no row of the rule lists makes the instruction opaque. `:1+rule+rule` adds up, to one at least; `|hi` and `|lo`

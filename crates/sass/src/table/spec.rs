@@ -24,6 +24,8 @@ pub(crate) enum SlotClass {
     Uniform,
     Pred,
     UPred,
+    /// A predicate whose field counts down from 7.
+    PredDown,
     /// A uniform predicate whose field counts down from 7.
     UPredDown,
     Barrier,
@@ -351,6 +353,7 @@ fn slot(token: &str, context: &Context<'_>) -> Result<Parsed, String> {
         "UR" => (SlotClass::Uniform, context.uniform_bits),
         "P" => (SlotClass::Pred, 3),
         "UP" => (SlotClass::UPred, 3),
+        "PC" => (SlotClass::PredDown, 3),
         "UPC" => (SlotClass::UPredDown, 3),
         "B" => (SlotClass::Barrier, 4),
         "PM" => (SlotClass::PredMask, 7),
