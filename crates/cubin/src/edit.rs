@@ -48,16 +48,16 @@ pub struct RewriteOptions {
 
 /// What to do when a code section has a capsule.
 ///
-/// From sm_100 on a cubin carries each function a second time (`.nv.capmerc.text.*`, with `.nv.merc.*` beside it) in a
-/// form that the driver can turn into code for another SM of the family. Its offsets count in that other form, so they do
-/// not follow the code, and after a rewrite it still is the program in its old order.
+/// From sm_100 on each function of a cubin has one (`.nv.capmerc.text.*`, with `.nv.merc.*` beside it). Of both, SASS and
+/// capsule, nvlink makes code again, and so may a driver, for another SM of the family, too. A capsule seems to speak of
+/// instructions by their places, and does not follow the code. What is known of them: docs/ptxas.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Capsules {
     /// Refuse: the file would hold two versions of the program.
     #[default]
     Refuse,
-    /// Leave the capsule as it is. On the SM the cubin names, the rewritten code runs; where the driver translates the
-    /// capsule, the program runs as it was compiled.
+    /// Leave the capsule as it is. Whoever makes code of both, as nvlink does with every relocatable object, makes wrong
+    /// code of another order; on the SM that the cubin names a driver may run the SASS as it is.
     Keep,
 }
 
@@ -169,7 +169,7 @@ pub enum Reason {
     /// Two things lie in the same place of the file, and a rewrite would change both.
     #[error("shares bytes with {0}")]
     Overlaps(String),
-    /// A capsule holds the program in its old order; see [`Capsules`].
+    /// A capsule speaks of the old order; see [`Capsules`].
     #[error("describes the code as it was compiled; see RewriteOptions::capsules")]
     Capsule,
     /// Debug data that speaks of instruction ranges and is not followed.
