@@ -4,7 +4,7 @@ A folder of results holds JSON lines, a file per process:
 
     {"loaded": ["/…/libtorch_cuda.so"]}                          the files behind PyTorch's GPU code
     {"begin": 3, "op": "sort"}                                   an operator begins
-    {"case": "sort|float32|0", "digest": "…", "gradient": "…"}   a result, and that of its gradients
+    {"case": "sort|float32|0", "digest": "…", "gradient": "…"}   a result, and that of its gradients; again where a case ran again
     {"case": "sort|float32|1", "error": "RuntimeError: …"}       an exception
     {"dead": "sort: silent for 90 s"}                            the process ended or had to be ended
     {"done": 0}                                                  all operators of this process were seen
@@ -21,10 +21,16 @@ from pathlib import Path
 class Results:
     """What a folder holds."""
 
-    cases: dict[str, dict] = field(default_factory=dict)
+    cases: dict[str, dict] = field(default_factory=dict)  # the last record of each
     deaths: list[str] = field(default_factory=list)
     operators: set[str] = field(default_factory=set)
     loaded: set[str] = field(default_factory=set)
+    earlier: dict[str, set[tuple]] = field(default_factory=dict)  # results of cases that ran again in the same process
+
+    def of(self, case: str) -> set[tuple]:
+        """Every result that a case gave."""
+        last = self.cases.get(case, {})
+        return self.earlier.get(case, set()) | ({outcome(last)} if "digest" in last else set())
 
 
 def lines(path: Path) -> list[dict]:
@@ -43,6 +49,7 @@ def load(folder: Path) -> Results:
     for path in sorted(folder.glob("*.jsonl")):
         for record in lines(path):
             if "case" in record:
+                results.earlier.setdefault(record["case"], set()).update(results.of(record["case"]))
                 results.cases[record["case"]] = record
             elif "dead" in record:
                 results.deaths.append(record["dead"])
@@ -66,7 +73,7 @@ def steady(originals: list[Results]) -> set[str]:
 
 
 def compare(originals: list[Results], candidate: Results) -> dict:
-    """How many steady cases are equal, and the names of all that are not."""
+    """How many steady cases are equal, and the names of all that are not; of unsteady ones with how many results there are."""
     chosen = steady(originals)
     equal, different, errors, missing = 0, [], [], []
     for case in sorted(chosen):
@@ -79,22 +86,28 @@ def compare(originals: list[Results], candidate: Results) -> dict:
             equal += 1
         else:
             different.append(case)
-    unsteady = sum("digest" in record for record in originals[0].cases.values()) - len(chosen)
+    unsteady = {case: len(given(case, originals)) for case, record in originals[0].cases.items() if "digest" in record and case not in chosen}
     return {
         "cases": len(chosen), "equal": equal, "different": different, "errors": errors, "missing": missing,
         "crashes": candidate.deaths, "unsteady": unsteady,
     }  # fmt: skip
 
 
-def without(verdict: dict, again: list[Results]) -> dict:
-    """The verdict when more runs of the original are known, of the operators that differed: what they make unsteady is no difference."""
-    noisy = [case for case in verdict["different"] if case_is_noisy(case, again)]
+def given(case: str, runs: list[Results]) -> set[tuple]:
+    """Every result that a case gave in several runs."""
+    return set().union(*(run.of(case) for run in runs))
+
+
+def without(verdict: dict, again: list[Results], candidate: Results, originals: list[Results]) -> dict:
+    """The verdict when more runs of the original are known, of what differed: where they give several results, or the one that was called
+    different, the case is unsteady. `originals`: earlier runs that had the same inputs."""
+    noisy = {}
+    for case in verdict["different"]:
+        found = given(case, again)
+        if len(found | given(case, originals)) > 1 or found & candidate.of(case):
+            noisy[case] = len(found | given(case, originals))
     kept = [case for case in verdict["different"] if case not in noisy]
-    return verdict | {"different": kept, "cases": verdict["cases"] - len(noisy), "unsteady": verdict["unsteady"] + len(noisy)}
-
-
-def case_is_noisy(case: str, again: list[Results]) -> bool:
-    return len({outcome(results.cases[case]) for results in again if case in results.cases}) > 1
+    return verdict | {"different": kept, "cases": verdict["cases"] - len(noisy), "unsteady": noisy | verdict["unsteady"]}
 
 
 def operators_of(names: list[str]) -> list[str]:

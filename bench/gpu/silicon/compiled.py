@@ -90,8 +90,7 @@ def main() -> int:
         folder, commit = operators.measured(options, mode, hashes | program, made, True)
         cubins = sum(path.is_file() for path in (work / mode / "sassafras").rglob("*"))
         (folder / "cubins.txt").write_text(f"{cubins}\n") if cubins else None
-        verdict = cases.compare(originals, cases.load(folder))
-        verdict = operators.widened(options, verdict, hashes, lambda name: caches(work / name), True)
+        verdict = operators.judged(options, originals, cases.load(folder), hashes, lambda name: caches(work / name), True)
         known = folder / "cubins.txt"
         note = f"{known.read_text().strip()} cubins of the stand-in" if known.exists() else "NO cubin came from the stand-in"
         rows.append(summary.row("torch.compile", mode, verdict, commit, note) | ({} if known.exists() else {"failed": True}))

@@ -30,7 +30,7 @@ AGAIN = 9  # more of them, of the cases that differ alone
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
 
-def worker(program: str, out: Path, name: str, only: list[str]) -> None:
+def worker(program: str, out: Path, name: str, filled: int, only: list[str]) -> None:
     """The process: writes a digest of every result, or of those of some cases."""
     import torch
     from torch.utils._pytree import tree_flatten
@@ -44,6 +44,7 @@ def worker(program: str, out: Path, name: str, only: list[str]) -> None:
             if only and case not in only:
                 continue
             try:
+                operator_worker.fill(torch, filled)
                 record = {"digest": operator_worker.digest(torch, tree_flatten, function())}
             except RuntimeError as error:  # what the library does not take is no matter here
                 record = {"error": str(error)[:160]}
@@ -65,7 +66,7 @@ def run(options: argparse.Namespace, name: str, other: Path | None, only: list[s
     path = shadow.make(options.out / "shadow", package, {}, beside)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(path), os.environ.get("PYTHONPATH")]))}
     begin = time.monotonic()
-    words = [sys.executable, __file__, "--worker", options.program, str(folder / "0.jsonl"), options.library.name, *(only or [])]
+    words = [sys.executable, __file__, "--worker", options.program, str(folder / "0.jsonl"), options.library.name, str(options.fill), *(only or [])]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=options.limit)
     print(f"{name}: {time.monotonic() - begin:.0f} s", flush=True)
     found = cases.load(folder)
@@ -76,7 +77,7 @@ def run(options: argparse.Namespace, name: str, other: Path | None, only: list[s
 
 def main() -> int:
     if sys.argv[1:2] == ["--worker"]:
-        worker(sys.argv[2], Path(sys.argv[3]), sys.argv[4], sys.argv[5:])
+        worker(sys.argv[2], Path(sys.argv[3]), sys.argv[4], int(sys.argv[5]) << 20, sys.argv[6:])
         return 0
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sassafras", type=Path, required=True)
@@ -89,6 +90,7 @@ def main() -> int:
     parser.add_argument("--commit", default="?", help="stands beside results")
     parser.add_argument("--originals", type=int, default=ORIGINALS, help="runs that tell which cases are steady")
     parser.add_argument("--limit", type=float, default=600, help="seconds for one run")
+    parser.add_argument("--fill", type=int, default=1024, help="MiB of free memory that have the same content before every case; 0: as it is")
     options = parser.parse_args()
     options.out = options.out.resolve()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -108,7 +110,7 @@ def main() -> int:
         if verdict["different"]:
             # Inputs are others when other cases are left out: these runs are compared with each other alone.
             again = [run(options, f"again-{mode}-{number}", None, verdict["different"]) for number in range(AGAIN)]
-            verdict = cases.without(verdict, again)
+            verdict = cases.without(verdict, again, found, [])
         row = summary.row(options.program, mode, verdict, options.commit, note)
         rows.append(row if right else row | {"failed": True})
         summary.write(options.out / "summary.json", rows)

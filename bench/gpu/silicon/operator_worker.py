@@ -1,8 +1,9 @@
 """One process of operators.py: runs every n-th operator of PyTorch's own database on the GPU, and writes a digest of every result.
 
-    operator_worker.py OUT.jsonl SHARD OF START SAMPLES PATTERN [compile]
+    operator_worker.py OUT.jsonl SHARD OF START SAMPLES PATTERN FILL TURNS [compile]
 
-Operators, their types and their inputs come from `torch.testing._internal` (OpInfo), which tests PyTorch itself.
+Operators, their types and their inputs come from `torch.testing._internal` (OpInfo), which tests PyTorch itself. FILL is how many MiB of free memory
+have the same content before every case, TURNS how often each operator runs in this process.
 """
 
 import hashlib
@@ -18,6 +19,42 @@ TYPES = ("float32", "float16", "int64", "complex64", "bool", "uint8", "float64",
 COMPILED_TYPES = ("float32", "float16", "int64")
 # They give what happens to be in memory.
 UNINITIALISED = re.compile(r"(new_)?empty($|_like$|_strided$|_permuted$|\.)")
+MEBI = 1 << 20
+CONTENT = 0x5A  # of free memory; 203 and more as a float of any size
+SMALL = 16 * MEBI  # free for tensors of up to 1 MiB, which have a pool of their own
+LEAST = 20 * MEBI  # PyTorch asks the driver for no less for larger ones
+
+
+def blocks(torch, limit):
+    """Sizes to ask for, in this order, to get the memory that PyTorch would hand out next: all that it has free, and more from the driver where
+    that is less than the limit. It takes the smallest free block of a pool that is large enough, and splits it."""
+    device, stream = torch.cuda.current_device(), torch.cuda.current_stream().cuda_stream
+    free = {"small": [], "large": []}
+    for segment in torch.cuda.memory_snapshot():
+        if (segment["device"], segment["stream"]) == (device, stream):
+            free[segment["segment_type"]] += [block["size"] for block in segment["blocks"] if block["state"] == "inactive"]
+    more = max(0, min(SMALL, limit) - sum(free["small"]))
+    whole = sum(size // MEBI for size in free["small"])  # no more at once from this pool, so these come first
+    small = [MEBI] * whole + sorted((size % MEBI for size in free["small"] if size % MEBI), reverse=True)
+    small += [MEBI] * (2 * -(-more // (2 * MEBI)))  # in pairs, as the driver gives them
+    left, sizes = limit - sum(small), []
+    for size in sorted(free["large"]):
+        if min(size, left) > MEBI:  # less would come from the other pool
+            sizes.append(min(size, left))
+            left -= sizes[-1]
+    return small + sizes + ([left - left % (2 * MEBI)] if left > LEAST else [])
+
+
+def fill(torch, limit):
+    """Gives free memory a fixed content, up to so many bytes: what nobody writes is then the same in every run."""
+    held = []
+    try:
+        for size in blocks(torch, limit) if limit else []:
+            held.append(torch.empty(size, dtype=torch.uint8, device="cuda"))
+    except torch.cuda.OutOfMemoryError:
+        pass  # others need it; what there is gets filled
+    for block in held:
+        block.fill_(CONTENT)
 
 
 def digest(torch, flatten, value):
@@ -53,10 +90,11 @@ def too_long(*_):
 class Shard:
     """The operators of one process."""
 
-    def __init__(self, torch, out, samples, compiled):
+    def __init__(self, torch, out, samples, compiled, filled=0, turns=1):
         from torch.utils._pytree import tree_flatten
 
         self.torch, self.flatten, self.samples, self.compiled = torch, tree_flatten, samples, compiled
+        self.filled, self.turns = filled, turns
         self.out = open(out, "a", buffering=1)
 
     def write(self, **record):
@@ -112,6 +150,7 @@ class Shard:
                     break
                 case = f"{name}|{kind}|{number}"
                 try:
+                    fill(torch, self.filled)
                     torch.manual_seed(2)
                     result = self.call(operator, sample)
                     record = {"case": case, "digest": digest(torch, self.flatten, result)}
@@ -135,8 +174,8 @@ class Shard:
             self.write(begin=index, op=name)
             supported = {str(kind).removeprefix("torch.") for kind in operator.supported_dtypes("cuda")}
             for kind in kinds:
-                if kind in supported:
-                    self.type(operator, name, kind)
+                for _ in range(self.turns if kind in supported else 0):
+                    self.type(operator, name, kind)  # inputs are made anew: some operators change theirs
 
 
 def libraries():
@@ -164,8 +203,8 @@ def without_expecttest():
 
 
 def main():
-    out, shard, of, start, samples, pattern = sys.argv[1:7]
-    compiled = "compile" in sys.argv[7:]
+    out, shard, of, start, samples, pattern, filled, turns = sys.argv[1:9]
+    compiled = "compile" in sys.argv[9:]
     warnings.filterwarnings("ignore")
     import torch
 
@@ -178,7 +217,7 @@ def main():
 
     chosen = [op for op in sorted(op_db, key=full_name) if re.search(pattern, full_name(op))]
     chosen = [op for op in chosen if not UNINITIALISED.match(full_name(op))]
-    made = Shard(torch, out, int(samples), compiled)
+    made = Shard(torch, out, int(samples), compiled, int(filled) * MEBI, int(turns))
     made.write(loaded=libraries())
     made.run(chosen[int(shard) :: int(of)], int(start), COMPILED_TYPES if compiled else TYPES)
     made.write(loaded=libraries())  # some are loaded when they are wanted

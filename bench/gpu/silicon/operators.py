@@ -32,6 +32,8 @@ LIBRARIES = ("libtorch_cuda.so", "libtorch_cuda_linalg.so")
 MODES = "rebuild,default,shuffle1,shuffle2,shuffle3"
 ORIGINALS = 3  # runs that tell which cases are steady
 AGAIN = 5  # more of them for operators that differ
+TURNS = 10  # in each of these; cuDNN gives other bits from one turn to the next
+COMPILED_TURNS = 3  # they take longer
 # A quick look: sorting, scans, reductions, attention, convolutions, special functions, random numbers, indexing, linear algebra.
 DAILY = (
     r"^(sort|argsort|msort|topk|unique|cumsum|cumprod|logcumsumexp|sum|std|norm|amax|argmax|median|mode|histc|bincount|searchsorted|index_add|"
@@ -44,12 +46,13 @@ DAILY = (
 
 def rest(options: argparse.Namespace, compiled: bool = False) -> list[str]:
     """What the workers are told besides their shard."""
-    return [str(options.samples), options.only or "", *(["compile"] if compiled else [])]
+    return [str(options.samples), options.only or "", str(options.fill), str(options.turns), *(["compile"] if compiled else [])]
 
 
 def key(options: argparse.Namespace, hashes: dict[str, str]) -> dict:
     """What a result depends on: where nothing of it changed, there is nothing to run."""
-    return {"hashes": hashes, "samples": options.samples, "only": options.only or "", "jobs": options.jobs}
+    asked = {name: getattr(options, name) for name in ("samples", "jobs", "fill", "turns")}
+    return {"hashes": hashes, "only": options.only or "", **asked}
 
 
 def is_done(folder: Path, wanted: dict) -> bool:
@@ -74,18 +77,22 @@ def measured(options: argparse.Namespace, name: str, hashes: dict[str, str], ext
     return folder, json.loads((folder / "key.json").read_text())["commit"]
 
 
-def widened(options: argparse.Namespace, verdict: dict, hashes: dict[str, str], extra, compiled: bool = False) -> dict:
-    """Runs the operators that differ a few more times as they were: do they differ without us?"""
+def judged(
+    options: argparse.Namespace, originals: list[cases.Results], candidate: cases.Results, hashes: dict[str, str], extra, compiled: bool = False
+) -> dict:
+    """Compares; runs the operators that differ a few more times as they were, by themselves: do they differ without us?"""
+    verdict = cases.compare(originals, candidate)
     if not verdict["different"]:
         return verdict
     names = "|".join(re.escape(name) for name in cases.operators_of(verdict["different"]))
-    narrow = argparse.Namespace(**vars(options) | {"only": f"^({names})$", "out": options.out / "again"})
+    turns = COMPILED_TURNS if compiled else TURNS
+    narrow = argparse.Namespace(**vars(options) | {"only": f"^({names})$", "out": options.out / "again", "turns": turns})
     found = []
     for number in range(AGAIN):
         environment = extra(f"again-{number}") if callable(extra) else extra
         folder, _ = measured(narrow, f"{number}", hashes | {"again": str(number)}, environment, compiled)
         found.append(cases.load(folder))
-    return cases.without(verdict, found)
+    return cases.without(verdict, found, candidate, originals)
 
 
 def loaded(results: cases.Results, made: dict[str, Path]) -> tuple[bool, str]:
@@ -120,7 +127,7 @@ def libraries(options: argparse.Namespace) -> int:
             python = os.pathsep.join(filter(None, [str(path), os.environ.get("PYTHONPATH")]))
             folder, commit = measured(options, mode, new, {"PYTHONPATH": python})
             found = cases.load(folder)
-            verdict = widened(options, cases.compare(originals, found), hashes, {})
+            verdict = judged(options, originals, found, hashes, {})
             changed = sum(new[name] != hashes[name] for name in LIBRARIES)
             right, note = loaded(found, made)
             row = summary.row("operators", mode, verdict, commit, f"{changed} of {len(LIBRARIES)} libraries changed; {note}")
@@ -174,6 +181,8 @@ def common(parser: argparse.ArgumentParser, limit: float, samples: int) -> None:
     parser.add_argument("--samples", type=int, default=samples, help="inputs of each operator and type")
     parser.add_argument("--limit", type=float, default=limit, help="seconds for one run")
     parser.add_argument("--only", help="a regular expression for names of operators")
+    parser.add_argument("--fill", type=int, default=1024, help="MiB of free memory that have the same content before every case; 0: as it is")
+    parser.set_defaults(turns=1)
 
 
 def main() -> int:

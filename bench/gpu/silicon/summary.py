@@ -20,8 +20,9 @@ NAMES = 6  # that are printed; the files hold all
 def row(part: str, mode: str, verdict: dict, commit: str, note: str) -> dict:
     """A row from a verdict of cases.compare."""
     crashes = [*verdict["crashes"], *verdict["errors"], *(f"{case}: missing" for case in verdict["missing"])]
-    counts = {key: verdict[key] for key in ("cases", "equal", "different", "unsteady")}
-    return {"part": part, "mode": mode, **counts, "crashes": crashes, "commit": commit, "note": note}
+    counts = {key: verdict[key] for key in ("cases", "equal", "different")}
+    unsteady = [f"{case} ({results} results)" if results > 1 else case for case, results in verdict["unsteady"].items()]
+    return {"part": part, "mode": mode, **counts, "unsteady": len(unsteady), "without_us": unsteady, "crashes": crashes, "commit": commit, "note": note}
 
 
 def from_rows(part: str, rows: list[dict], commit: str) -> list[dict]:
@@ -70,6 +71,8 @@ def table(rows: list[dict]) -> str:
             lines.append(f"    different: {names(made['different'])}")
         if made["crashes"]:
             lines.append(f"    crashes: {names(made['crashes'])}")
+        if made.get("without_us"):
+            lines.append(f"    differ without us: {names(made['without_us'])}")
     return "\n".join(lines)
 
 

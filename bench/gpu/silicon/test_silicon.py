@@ -9,6 +9,7 @@ import argparse
 import ctypes
 import json
 import os
+import random
 import sys
 import tempfile
 import unittest
@@ -43,7 +44,7 @@ class Comparison(unittest.TestCase):
         originals = [results(a="1", b="1", c="1", d=None), results(a="1", b="2", c="1", d=None), results(a="1", b="1", d=None)]
         self.assertEqual(cases.steady(originals), {"a"})
         verdict = cases.compare(originals, results(a="1", b="9"))
-        self.assertEqual((verdict["cases"], verdict["equal"], verdict["unsteady"]), (1, 1, 2))
+        self.assertEqual((verdict["cases"], verdict["equal"], verdict["unsteady"]), (1, 1, {"b": 2, "c": 1}))
         self.assertTrue(cases.passed(verdict))
 
     def test_everything_that_is_not_equal_has_a_name(self):
@@ -59,10 +60,30 @@ class Comparison(unittest.TestCase):
     def test_no_case_is_no_success(self):
         self.assertFalse(cases.passed(cases.compare([results(), results()], results())))
 
+    def without(self, candidate, *again, originals=()):
+        """Which of `a` and `b`, 1 in the original at first, still differ."""
+        verdict = cases.compare([results(a="1", b="1", c="1")] * 2, candidate)
+        verdict = cases.without(verdict, list(again), candidate, list(originals))
+        self.assertEqual(verdict["cases"], 3 - len(verdict["unsteady"]))
+        return verdict["different"], verdict["unsteady"]
+
     def test_what_differs_without_us_is_no_difference(self):
-        verdict = cases.compare([results(a="1", b="1")] * 2, results(a="2", b="2"))
-        verdict = cases.without(verdict, [results(a="1", b="1"), results(a="3", b="1")])
-        self.assertEqual((verdict["different"], verdict["cases"], verdict["unsteady"]), (["b"], 1, 1))
+        candidate, first = results(a="2", b="2", c="1"), results(a="1", b="1", c="1")
+        self.assertEqual(self.without(candidate, first, results(a="3", b="1")), (["b"], {"a": 2}))
+        # The result that was called different is the original's, too.
+        self.assertEqual(self.without(candidate, results(a="2", b="1"), results(a="2", b="1")), (["b"], {"a": 1}))
+        # By itself it gives another result than among the others; but that says nothing where inputs are others.
+        alone = [results(a="1", b="3")] * 2
+        self.assertEqual(self.without(candidate, *alone, originals=[first]), (["a"], {"b": 2}))
+        self.assertEqual(self.without(candidate, *alone), (["a", "b"], {}))
+        # What cannot be run again is no result.
+        self.assertEqual(self.without(candidate, results(a=None, b="1"), results(a="1")), (["a", "b"], {}))
+        # From one turn to the next in one process.
+        turns = results(a="1", b="1")
+        turns.earlier["b"] = {("4", None), ("5", None)}
+        self.assertEqual(self.without(candidate, turns), (["a"], {"b": 3}))
+
+    def test_the_operators_of_cases(self):
         self.assertEqual(cases.operators_of(["sort.x|float32|1", "sort.x|int64|0", "add|bool|2"]), ["add", "sort.x"])
 
     def test_a_line_that_was_not_finished_is_no_record(self):
@@ -72,6 +93,13 @@ class Comparison(unittest.TestCase):
             found = cases.load(Path(text))
         self.assertEqual(found.loaded, {"/l"})
         self.assertEqual((set(found.cases), found.deaths, found.operators), ({"add|bool|0"}, ["x"], {"add"}))
+
+    def test_every_turn_counts(self):
+        with tempfile.TemporaryDirectory() as text:
+            digests = ["1", "2", "1"]
+            (Path(text) / "0.jsonl").write_text("".join(json.dumps({"case": "a", "digest": digest}) + "\n" for digest in digests))
+            found = cases.load(Path(text))
+        self.assertEqual((found.of("a"), found.cases["a"]["digest"], found.of("b")), ({("1", None), ("2", None)}, "1", set()))
 
 
 WORKER = """
@@ -111,10 +139,11 @@ class Processes(unittest.TestCase):
         self.assertEqual(found.deaths, ["dies: the time is over"])
 
 
+DATABASE = "torch/testing/_internal/common_methods_invocations.py"
 # As much of PyTorch as the worker asks for: tensors are lists of bytes, gradients their lengths.
 TORCH = {
     "torch/__init__.py": """
-import types
+import os, types
 strided = "strided"
 uint8 = "uint8"
 float32, float16, int64 = ("torch." + name for name in ("float32", "float16", "int64"))
@@ -136,9 +165,14 @@ def grad(total, inputs, allow_unused):
 autograd = types.SimpleNamespace(grad=grad)
 compile = lambda function, dynamic: function
 _dynamo = types.SimpleNamespace(reset=lambda: None)
+free = [os.urandom(8)]  # what is in memory that nobody wrote
+class Block:
+    def fill_(self, value): free[0] = bytes([value] * 8)
+empty = lambda size, dtype, device: Block()
+cuda = types.SimpleNamespace(current_device=lambda: 0, current_stream=lambda: types.SimpleNamespace(cuda_stream=0), memory_snapshot=lambda: [])
 """,
     "torch/utils/_pytree.py": "tree_flatten = lambda x: ([i for y in x for i in tree_flatten(y)[0]], 0) if isinstance(x, (list, tuple)) else ([x], 0)\n",
-    "torch/testing/_internal/common_methods_invocations.py": """
+    DATABASE: """
 import expecttest, torch, types
 assert expecttest.TestCase
 class Operator:
@@ -151,27 +185,27 @@ class Operator:
 def dies(x): raise RuntimeError("CUDA error: an illegal memory access was encountered")
 def fails(x): raise ValueError("no such thing")
 op_db = [Operator("twice", lambda x: torch.Tensor(x.data * 2, x.requires_grad)), Operator("dies", dies), Operator("empty_like", dies),
-         Operator("fails", fails), Operator("number", lambda x: [3, x])]
+         Operator("fails", fails), Operator("number", lambda x: [3, x]), Operator("unwritten", lambda x: torch.Tensor(torch.free[0]))]
 """,
 }
 
 
 class Worker(unittest.TestCase):
-    def results(self, *words: str) -> cases.Results:
+    def results(self, only: str, *words: str, fill: int = 1, turns: int = 1) -> cases.Results:
         with tempfile.TemporaryDirectory() as text:
             folder = Path(text)
             for name, source in TORCH.items():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_text(source)
-            processes.run(folder / "out", 2, ["2", *words], {"PYTHONPATH": text}, 60)
+            processes.run(folder / "out", 2, ["2", only, str(fill), str(turns), *words], {"PYTHONPATH": text}, 60)
             found = cases.load(folder / "out")
             self.assertEqual([path.read_text() for path in (folder / "out").glob("*.err")], ["", ""])
             return found
 
     def test_a_digest_for_every_case(self):
         found = self.results("")
-        self.assertEqual(found.operators, {"twice", "dies", "fails", "number"})
-        self.assertEqual(len(found.cases), 2 * 2 * 3 + 1)
+        self.assertEqual(found.operators, {"twice", "dies", "fails", "number", "unwritten"})
+        self.assertEqual(len(found.cases), 2 * 2 * 4 + 1)
         self.assertEqual(len(found.deaths), 1)
         self.assertIn("dies|float32|0: RuntimeError: CUDA error", found.deaths[0])
         case = found.cases["twice|float32|1"]
@@ -184,6 +218,93 @@ class Worker(unittest.TestCase):
         found = self.results("^(twice|number)$", "compile")
         self.assertEqual((set(found.operators), found.deaths), ({"twice", "number"}, []))
         self.assertNotIn("gradient", found.cases["twice|float32|1"])
+
+    def test_memory_that_nobody_wrote_is_the_same_in_every_run(self):
+        one, two = (self.results("^unwritten$").of("unwritten|float32|0") for _ in range(2))
+        self.assertEqual((len(one), one), (1, two))
+        self.assertNotEqual(self.results("^unwritten$", fill=0).of("unwritten|float32|0"), one)
+
+    def test_several_turns_in_one_process(self):
+        counting = TORCH[DATABASE].replace("x.data * 2", "x.data * next(counter)") + "import itertools\ncounter = itertools.count(1)\n"
+        with mock.patch.dict(TORCH, {DATABASE: counting}):
+            found = self.results("^(twice|number)$", turns=3)
+        self.assertEqual([len(found.of(case)) for case in ("twice|float32|0", "number|int64|1")], [3, 1])
+
+
+class FreeMemory(unittest.TestCase):
+    """`operator_worker.blocks` on an allocator like PyTorch's: the smallest free block of a pool that is large enough, split where enough is left."""
+
+    MEBI = operator_worker.MEBI
+
+    def torch(self, small, large):
+        segment = lambda kind, sizes, state="inactive", stream=0, device=0: {
+            "segment_type": kind, "stream": stream, "device": device, "blocks": [{"size": size, "state": state} for size in sizes]
+        }  # fmt: skip
+        others = [segment("large", [9 * self.MEBI], "active_allocated"), segment("large", [8 * self.MEBI], stream=7), segment("small", [512], device=1)]
+        cuda = argparse.Namespace(
+            current_device=lambda: 0,
+            current_stream=lambda: argparse.Namespace(cuda_stream=0),
+            memory_snapshot=lambda: [segment("small", small), *others, segment("large", large)],
+        )
+        return argparse.Namespace(cuda=cuda)
+
+    def asked(self, small, large, limit):
+        """What is left free when all blocks were asked for, and what the driver had to give."""
+        pools, given = {True: list(small), False: list(large)}, []
+        for size in operator_worker.blocks(self.torch(small, large), limit):
+            pool = pools[size <= self.MEBI]
+            fitting = [block for block in pool if block >= size]
+            if not fitting:
+                given.append(size)
+                continue
+            pool.remove(min(fitting))
+            if left := min(fitting) - size:
+                pool.append(left)
+        return pools[True] + pools[False], given
+
+    def test_all_that_is_free_is_asked_for(self):
+        small, large = [512, self.MEBI, 2 * self.MEBI, 2048, 512, 3 * self.MEBI // 2], [4 * self.MEBI, 900 * self.MEBI, 4 * self.MEBI]
+        left, given = self.asked(small, large, 1024 * self.MEBI)
+        self.assertEqual(left, [])
+        self.assertEqual(set(given[:-1]), {self.MEBI})
+        self.assertLessEqual(abs(sum(small + large + given) - 1024 * self.MEBI), 4 * self.MEBI)
+        # The next time everything is at hand.
+        self.assertEqual(self.asked(small + given[:-1], [*large, given[-1]], 1024 * self.MEBI), ([], []))
+
+    def test_whatever_is_free(self):
+        draw = random.Random(5)
+        for _ in range(300):
+            small = [512 * draw.randint(1, 4096) for _ in range(draw.randint(0, 9))]
+            large = [512 * draw.randint(2049, 40960) for _ in range(draw.randint(0, 9))]
+            self.assertEqual(self.asked(small, large, 1 << 30)[0], [], (small, large))
+
+    def test_no_more_than_the_limit(self):
+        left, given = self.asked([self.MEBI] * 16, [4 * self.MEBI, 900 * self.MEBI, 4 * self.MEBI], 64 * self.MEBI)
+        self.assertEqual((left, given), ([(900 + 16 + 8 - 64) * self.MEBI], []))
+        self.assertEqual(operator_worker.fill(None, 0), None)
+
+    def test_what_there_is_gets_filled_when_memory_runs_out(self):
+        filled = []
+
+        class Full(Exception):
+            pass
+
+        class Block:
+            def __init__(self, size):
+                self.size = size
+
+            def fill_(self, value):
+                filled.append((self.size, value))
+
+        def empty(size, dtype, device):
+            if size > self.MEBI:
+                raise Full
+            return Block(size)
+
+        torch = self.torch([], [])
+        torch.cuda.OutOfMemoryError, torch.empty, torch.uint8 = Full, empty, None
+        operator_worker.fill(torch, 64 * self.MEBI)
+        self.assertEqual(filled, [(self.MEBI, operator_worker.CONTENT)] * 16)
 
 
 class Shadow(unittest.TestCase):
@@ -225,7 +346,7 @@ class Shadow(unittest.TestCase):
 
 class Runs(unittest.TestCase):
     def options(self, out: Path) -> argparse.Namespace:
-        return argparse.Namespace(out=out, samples=3, only=None, jobs=1, limit=5, commit="abc")
+        return argparse.Namespace(out=out, samples=3, only=None, jobs=1, limit=5, commit="abc", fill=64, turns=1)
 
     def test_the_same_bytes_are_not_run_again(self):
         with tempfile.TemporaryDirectory() as text:
@@ -242,26 +363,29 @@ class Runs(unittest.TestCase):
                 self.assertEqual((len(ran), made), (2, "three"))
                 options.commit, options.samples = "four", 1
                 self.assertEqual(operators.measured(options, "default", {"x": "2"}, {})[1], "four")
+                options.fill = 0
+                self.assertEqual(operators.measured(options, "default", {"x": "2"}, {})[1], "four")
                 # A run that was broken off left no key.
                 (folder / "key.json").unlink()
                 operators.measured(options, "default", {"x": "2"}, {})
-            self.assertEqual(len(ran), 4)
+            self.assertEqual(len(ran), 5)
 
     def test_differences_are_looked_at_again(self):
         with tempfile.TemporaryDirectory() as text:
-            options, patterns = self.options(Path(text)), []
+            options, asked = self.options(Path(text)), []
 
             def fake(folder, _jobs, rest, _extra, _limit):
-                patterns.append(rest[1])
+                asked.append(rest)
                 folder.mkdir(parents=True)
-                digest = len(patterns) % 2
+                digest = len(asked) % 2
                 (folder / "0.jsonl").write_text(json.dumps({"case": "special.i0|float32|0", "digest": digest}) + "\n")
 
-            verdict = cases.compare([results(**{"special.i0|float32|0": "1"})] * 2, results(**{"special.i0|float32|0": "2"}))
+            originals, candidate = [results(**{"special.i0|float32|0": "1"})] * 2, results(**{"special.i0|float32|0": "2"})
             with mock.patch.object(processes, "run", fake), mock.patch("builtins.print"):
-                verdict = operators.widened(options, verdict, {}, {})
-            self.assertEqual((verdict["different"], verdict["cases"]), ([], 0))
-            self.assertEqual(patterns, [r"^(special\.i0)$"] * operators.AGAIN)
+                verdict = operators.judged(options, originals, candidate, {}, {})
+            self.assertEqual((verdict["different"], verdict["cases"], list(verdict["unsteady"])), ([], 0, ["special.i0|float32|0"]))
+            self.assertEqual(asked, [["3", r"^(special\.i0)$", "64", str(operators.TURNS)]] * operators.AGAIN)
+            self.assertEqual(operators.rest(options), ["3", "", "64", "1"])
 
     def test_what_ran_is_what_was_rescheduled(self):
         made = {name: Path("/new") / name for name in operators.LIBRARIES}
@@ -323,6 +447,15 @@ class Summaries(unittest.TestCase):
         text = summary.table(list(made.values()))
         self.assertIn("different: a.O3", text)
         self.assertIn("abc", text)
+
+    def test_cases_that_differ_without_us_have_names(self):
+        candidate = results(**{"steady|float32|0": "1", "found|int64|0": "3"})
+        originals = [results(**{"noisy|int64|1": digest, "steady|float32|0": "1", "found|int64|0": "1"}) for digest in "12"]
+        verdict = cases.without(cases.compare(originals, candidate), [results(**{"found|int64|0": "2"})], candidate, originals)
+        made = summary.row("operators", "default", verdict, "abc", "")
+        self.assertTrue(summary.passed(made))
+        self.assertEqual((made["cases"], made["unsteady"]), (1, 2))
+        self.assertIn("differ without us: found|int64|0 (2 results), noisy|int64|1 (2 results)", summary.table([made]))
 
     def test_a_part_can_fail_although_its_cases_are_equal(self):
         made = summary.from_rows("rare", [{"kernel": "a", "build": "O3", "mode": "m", "status": "equal"}], "c")[0]
