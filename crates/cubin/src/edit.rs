@@ -56,8 +56,10 @@ pub enum Capsules {
     /// Refuse: the file would hold two versions of the program.
     #[default]
     Refuse,
-    /// Leave the capsule as it is. Whoever makes code of both, as nvlink does with every relocatable object, makes wrong
-    /// code of another order; on the SM that the cubin names a driver may run the SASS as it is.
+    /// Leave the capsule as it is, but refuse relocatable objects: of these nvlink makes code again, of capsule and instructions together, and
+    /// wrong code of another order. On the SM that the cubin names a driver may run the SASS as it is.
+    KeepLinked,
+    /// Leave the capsule as it is in relocatable objects, too: for looking at them.
     Keep,
 }
 
@@ -172,6 +174,11 @@ pub enum Reason {
     /// A capsule speaks of the old order; see [`Capsules`].
     #[error("describes the code as it was compiled; see RewriteOptions::capsules")]
     Capsule,
+    /// A capsule, to be kept, in a relocatable object ([`Capsules::KeepLinked`]): nvlink makes the code of the capsule and the instructions, which no longer match.
+    #[error(
+        "nvlink makes code of it and of the instructions together, so that relocatable objects with capsules stay as they are"
+    )]
+    CapsuleToLink,
     /// Debug data that speaks of instruction ranges and is not followed.
     #[error("full debug data cannot follow the code; compile with -lineinfo instead of -g")]
     DebugInfo,

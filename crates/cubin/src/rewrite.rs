@@ -76,17 +76,19 @@ impl<'d> Cubin<'d> {
     /// Whether the code may change at all, capsules considered.
     ///
     /// # Errors
-    /// When a capsule describes the code and is not to be kept.
+    /// When a capsule describes the code and is not to be kept, or is to be kept in an object that is still to be linked.
     pub fn refuse_capsule(&self, code: &Code, options: RewriteOptions) -> Result<(), Refusal> {
-        if options.capsules == Capsules::Keep {
-            return Ok(());
-        }
+        let reason = match options.capsules {
+            Capsules::Refuse => Reason::Capsule,
+            Capsules::KeepLinked if self.relocatable() => Reason::CapsuleToLink,
+            Capsules::KeepLinked | Capsules::Keep => return Ok(()),
+        };
         let capsule = |name: &str| {
             let rest = name.strip_prefix(".nv.capmerc.text.");
             rest.is_some_and(|rest| rest == code.name)
         };
         match self.sections().iter().find(|s| capsule(s.name)) {
-            Some(section) => Err(Refusal::new(section.name, Reason::Capsule).of(code)),
+            Some(section) => Err(Refusal::new(section.name, reason).of(code)),
             None => Ok(()),
         }
     }

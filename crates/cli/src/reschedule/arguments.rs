@@ -37,8 +37,8 @@ pub struct JobArguments {
     /// `schedule --orders-out` writes them; where dependences forbid an order, the nearest legal one is taken
     #[arg(long, value_name = "FILE")]
     pub orders: Option<PathBuf>,
-    /// Reorder kernels of sm_100 and later too, beside capsules that stay as they were compiled. To look at, and for tests:
-    /// nvlink makes wrong code of relocatable objects that were changed so, and a driver may (docs/ptxas.md)
+    /// Reorder kernels of sm_100 and later too, beside capsules that stay as they were compiled. To look at, and for tests: a driver may make
+    /// wrong code of both. Relocatable objects stay as they came: nvlink does (docs/ptxas.md)
     #[arg(long)]
     pub keep_capsules: bool,
     /// Leave values of binaries in the registers that they have: closed loops may otherwise get others, of those that the
@@ -215,7 +215,7 @@ impl JobArguments {
         Ok(Job {
             order,
             control,
-            capsules: if self.keep_capsules { Capsules::Keep } else { Capsules::Refuse },
+            capsules: if self.keep_capsules { Capsules::KeepLinked } else { Capsules::Refuse },
             launch: self.launch.unwrap_or_default(),
             bisection,
             knobs,
