@@ -7,6 +7,8 @@
 //!
 //! Source: the public LZ4 block format: token (literal length, match length − 4), length bytes, literals, 16-bit distance.
 
+use std::collections::BTreeMap;
+
 const MIN_MATCH: usize = 4;
 /// The format's end rules: the last match starts at least 12 bytes before the end, the last 5 bytes are literals.
 const LAST_MATCH_START: usize = 12;
@@ -34,17 +36,44 @@ impl Effort {
     }
 }
 
-/// Compresses `input` into a raw LZ4 block.
+/// Compresses `input` into a raw LZ4 block. Beside the input and the block it takes four bytes of memory per byte of input.
 pub(crate) fn compress(input: &[u8], effort: Effort) -> Vec<u8> {
-    let matches = longest_matches(input, effort);
-    let steps = cheapest(input.len(), &matches);
-    emit(input, &steps)
+    let mut matches = longest_matches(input, effort);
+    cheapest(&mut matches);
+    emit(input, &matches)
 }
 
-#[derive(Clone, Copy, Default)]
-struct Match {
-    len: u32,
-    distance: u32,
+/// By position, a match: at first a long one, then the one to take there, if any.
+struct Matches {
+    /// The length: 0 where there is none, [`LONG`] and [`FEWER`] where it does not fit.
+    lens: Vec<u16>,
+    distances: Vec<u16>,
+    /// Matches too long for a number of 16 bits, in order.
+    longs: Vec<Long>,
+}
+
+/// A match that goes on for very long: at each position that it is for, it ends at the same place.
+struct Long {
+    start: usize,
+    end: usize,
+}
+
+/// The last long match that starts no later ends where this one does.
+const LONG: u16 = u16::MAX;
+/// As [`LONG`], with one length byte less.
+const FEWER: u16 = u16::MAX - 1;
+/// The longest length that is there as a number.
+const MOST_LEN: usize = FEWER as usize - 1;
+
+impl Matches {
+    fn new(len: usize) -> Matches {
+        Matches { lens: vec![0; len], distances: vec![0; len], longs: Vec::new() }
+    }
+
+    fn set(&mut self, at: usize, len: usize, distance: u16) {
+        self.lens[at] = if len <= MOST_LEN { len as u16 } else { LONG };
+        self.distances[at] = distance;
+    }
 }
 
 fn read_4(input: &[u8], at: usize) -> u32 {
@@ -60,17 +89,21 @@ struct Seen {
     chains: [Chain; 2],
 }
 
-/// By hash, the last place, and by place, the one before it.
+/// By hash, the last place, and by place, the one before it. Nobody asks for what is further back than a match reaches, so that places
+/// with the same [`WINDOW`] remainder share a slot.
 struct Chain {
     last: Vec<u32>,
     previous: Vec<u32>,
 }
 
+/// Places that a match may reach, its own included.
+const WINDOW: usize = MAX_DISTANCE + 1;
+
 const NOWHERE: u32 = u32::MAX;
 
 impl Seen {
-    fn new(len: usize) -> Seen {
-        let chain = || Chain { last: vec![NOWHERE; 1 << HASH_BITS], previous: vec![NOWHERE; len] };
+    fn new() -> Seen {
+        let chain = || Chain { last: vec![NOWHERE; 1 << HASH_BITS], previous: vec![NOWHERE; WINDOW] };
         Seen { chains: [chain(), chain()] }
     }
 
@@ -86,23 +119,28 @@ impl Seen {
 impl Chain {
     fn note(&mut self, hash: usize, at: usize) -> u32 {
         let before = std::mem::replace(&mut self.last[hash], at as u32);
-        self.previous[at] = before;
+        self.previous[at % WINDOW] = before;
         before
+    }
+
+    /// The place before one that a match may reach.
+    fn before(&self, at: u32) -> u32 {
+        self.previous[at as usize % WINDOW]
     }
 }
 
 /// A long match at every position; the length is 0 where there is none.
-fn longest_matches(input: &[u8], effort: Effort) -> Vec<Match> {
+fn longest_matches(input: &[u8], effort: Effort) -> Matches {
     let (tries, good) = effort.limits();
-    let mut found = vec![Match::default(); input.len()];
+    let mut found = Matches::new(input.len());
     let Some(last) = input.len().checked_sub(LAST_MATCH_START) else {
         return found;
     };
-    let mut seen = Seen::new(input.len());
+    let mut seen = Seen::new();
     let mut at = 0;
     while at <= last {
         let here = &input[at..input.len() - LAST_LITERALS];
-        let mut best = 0;
+        let (mut best, mut distance) = (0, 0);
         let candidates = seen.note(input, at);
         for ((mut from, chain), tries) in candidates.into_iter().zip(&seen.chains).zip(tries) {
             for _ in 0..tries {
@@ -115,17 +153,22 @@ fn longest_matches(input: &[u8], effort: Effort) -> Vec<Match> {
                     let len = common(&input[from as usize..], here);
                     if len >= MIN_MATCH && len > best {
                         best = len;
-                        found[at] = Match { len: len as u32, distance: at as u32 - from };
+                        distance = (at - from as usize) as u16;
                     }
                 }
-                from = chain.previous[from as usize];
+                from = chain.before(from);
             }
+        }
+        if best > 0 {
+            found.set(at, best, distance);
+        }
+        if best > MOST_LEN {
+            found.longs.push(Long { start: at, end: at + best });
         }
         // Inside a very long match the shifted match is as good as any.
         let inside = if best >= good { best - good / 2 } else { 1 };
         for ahead in 1..inside.min(last + 1 - at) {
-            let Match { len, distance } = found[at];
-            found[at + ahead] = Match { len: len - ahead as u32, distance };
+            found.set(at + ahead, best - ahead, distance);
             seen.note(input, at + ahead);
         }
         at += inside;
@@ -151,53 +194,117 @@ fn extra(len: usize) -> u32 {
     if len < 15 { 0 } else { ((len - 15) / 255 + 1) as u32 }
 }
 
-/// Per position, the match length to take there on the cheapest way to the end (0: a literal), and its distance.
+/// The longest length with one length byte less, or the same where there is none.
+fn fewer(len: usize) -> usize {
+    match extra(len - MIN_MATCH) as usize {
+        0 => len,
+        level => MIN_MATCH + 14 + 255 * (level - 1),
+    }
+}
+
+/// Costs from a position to the end, for the positions that are still asked for: those that a match of plain length reaches, and the
+/// ends of long ones.
+struct Costs<'m> {
+    near: Vec<u32>,
+    far: BTreeMap<usize, u32>,
+    /// Long matches whose ends are still to come, the last to end behind the others.
+    ends: Vec<&'m Long>,
+}
+
+/// A length with one length byte less is shorter by so much at most.
+const MOST_LESS: usize = 255;
+
+impl<'m> Costs<'m> {
+    fn new(longs: &'m [Long]) -> Costs<'m> {
+        let mut ends: Vec<&Long> = longs.iter().collect();
+        ends.sort_unstable_by_key(|long| long.end);
+        Costs { near: vec![0; WINDOW], far: BTreeMap::new(), ends }
+    }
+
+    /// Positions come from the last to the first.
+    fn set(&mut self, at: usize, cost: u32) {
+        self.near[at % WINDOW] = cost;
+        while self.ends.last().is_some_and(|long| at + MOST_LESS < long.end) {
+            self.ends.pop();
+        }
+        if self.ends.last().is_some_and(|long| at <= long.end) {
+            self.far.insert(at, cost);
+        }
+    }
+
+    /// The cost of what is behind a match that starts at `at`.
+    fn behind(&self, at: usize, len: usize) -> u32 {
+        match len {
+            0..WINDOW => self.near[(at + len) % WINDOW],
+            _ => self.far[&(at + len)],
+        }
+    }
+}
+
+/// Leaves, per position, the match to take there on the cheapest way to the end, or none for a literal.
 ///
 /// Two costs per position: before it a match (or the start) ended, or a run of literals is open. The run's length bytes
 /// are charged approximately, once per 255 literals.
-fn cheapest(len: usize, matches: &[Match]) -> Vec<Match> {
-    let mut cost = vec![0u32; len + 1];
-    let mut literals = vec![0u32; len + 1];
-    let mut steps = vec![Match::default(); len];
-    for at in (0..len).rev() {
-        let run = literals[at + 1] + 1;
-        let run_bytes = u32::from(run == 15 || (run > 15 && (run - 15).is_multiple_of(255)));
-        let mut best = cost[at + 1] + 1 + run_bytes;
-        let found = matches[at];
-        literals[at] = run;
-        let longest = found.len as usize;
+fn cheapest(matches: &mut Matches) {
+    let Matches { lens, longs, .. } = matches;
+    let mut costs = Costs::new(longs);
+    let mut long = longs.iter().rev().peekable();
+    // Behind the position: what is left costs, and how many literals are open.
+    let (mut cost, mut literals) = (0, 0);
+    for (at, len) in lens.iter_mut().enumerate().rev() {
+        let run = literals + 1;
+        let run_bytes = u32::from(run == 15 || (run > 15 && (run - 15_u32).is_multiple_of(255)));
+        let mut best = cost + 1 + run_bytes;
+        literals = run;
+        while long.next_if(|long| long.start > at).is_some() {}
+        let longest = match *len {
+            LONG => long.peek().map_or(0, |long| long.end - at),
+            len => usize::from(len),
+        };
+        let mut taken = 0;
         if longest >= MIN_MATCH {
             // What is left never costs more further on, so the longest match is best but for the length bytes it needs.
-            let level = extra(longest - MIN_MATCH) as usize;
-            let fewer = if level > 0 { MIN_MATCH + 14 + 255 * (level - 1) } else { longest };
-            for take in [longest, fewer] {
-                let total = cost[at + take] + 3 + extra(take - MIN_MATCH);
+            let fewer = fewer(longest);
+            for (take, code) in [(longest, *len), (fewer, if *len == LONG { FEWER } else { fewer as u16 })] {
+                let total = costs.behind(at, take) + 3 + extra(take - MIN_MATCH);
                 if total < best {
                     best = total;
-                    steps[at] = Match { len: take as u32, distance: found.distance };
-                    literals[at] = 0;
+                    taken = code;
+                    literals = 0;
                 }
             }
         }
-        cost[at] = best;
+        *len = taken;
+        cost = best;
+        costs.set(at, cost);
     }
-    steps
 }
 
-fn emit(input: &[u8], steps: &[Match]) -> Vec<u8> {
+fn emit(input: &[u8], steps: &Matches) -> Vec<u8> {
     let mut out = Vec::with_capacity(input.len() / 2 + 16);
     let (mut at, mut from) = (0, 0);
+    let mut longs = steps.longs.iter();
+    let mut long = longs.next();
     while at < input.len() {
-        let step = steps[at];
-        if step.len == 0 {
+        let len = steps.lens[at];
+        if len == 0 {
             at += 1;
             continue;
         }
-        let match_len = step.len as usize - MIN_MATCH;
+        while let Some(next) = longs.as_slice().first().filter(|next| next.start <= at) {
+            (long, _) = (Some(next), longs.next());
+        }
+        let longest = long.map_or(0, |long| long.end.saturating_sub(at));
+        let len = match len {
+            LONG => longest,
+            FEWER => fewer(longest),
+            len => usize::from(len),
+        };
+        let match_len = len - MIN_MATCH;
         sequence_start(&mut out, &input[from..at], match_len);
-        out.extend((step.distance as u16).to_le_bytes());
+        out.extend(steps.distances[at].to_le_bytes());
         length_bytes(&mut out, match_len);
-        at += step.len as usize;
+        at += len;
         from = at;
     }
     sequence_start(&mut out, &input[from..], 0);
@@ -246,6 +353,64 @@ mod tests {
         round_trip(&ramp);
     }
 
+    /// The cheapest way with a table of everything.
+    fn cheapest_simply(found: &Matches) -> Vec<usize> {
+        let len = found.lens.len();
+        let (mut cost, mut literals, mut steps) = (vec![0; len + 1], vec![0; len + 1], vec![0; len]);
+        for at in (0..len).rev() {
+            let run = literals[at + 1] + 1;
+            cost[at] = cost[at + 1] + 1 + u32::from(run == 15 || run > 15 && (run - 15) % 255 == 0);
+            literals[at] = run;
+            let longest = match found.lens[at] {
+                LONG => found.longs.iter().rfind(|long| long.start <= at).expect("there is one").end - at,
+                len => usize::from(len),
+            };
+            for take in [longest, fewer(longest.max(MIN_MATCH))].into_iter().filter(|&take| take > 0) {
+                if longest > 0 && cost[at + take] + 3 + extra(take - MIN_MATCH) < cost[at] {
+                    cost[at] = cost[at + take] + 3 + extra(take - MIN_MATCH);
+                    (literals[at], steps[at]) = (0, take);
+                }
+            }
+        }
+        steps
+    }
+
+    /// The steps as lengths.
+    fn steps(found: &Matches) -> Vec<usize> {
+        let long = |at| found.longs.iter().rfind(|long| long.start <= at).map_or(0, |long| long.end - at);
+        let lens = found.lens.iter().enumerate();
+        lens.map(|(at, &len)| match len {
+            LONG => long(at),
+            FEWER => fewer(long(at)),
+            len => usize::from(len),
+        })
+        .collect()
+    }
+
+    #[test]
+    fn long_matches_cost_what_they_cost() {
+        let noise = |seed: u32, len: u32| {
+            (0..len).map(move |i| (i.wrapping_add(seed).wrapping_mul(2_654_435_761) >> 13) as u8)
+        };
+        let mut input = vec![0; 66_000];
+        input.extend(noise(1, 300));
+        for len in [65_530_usize, 65_534, 65_536, 65_790, 131_000, 200_000, 70_000] {
+            input.extend(std::iter::repeat_n(len as u8, len));
+            input.extend(noise(len as u32, 40));
+        }
+        let twice: Vec<u8> = noise(7, 60_000).collect();
+        // Matches that overlap, and a very long one at a large distance.
+        (0..4).for_each(|_| input.extend_from_slice(&twice));
+        for effort in [Effort::Quick, Effort::Best] {
+            let mut found = longest_matches(&input, effort);
+            assert!(found.longs.len() >= 5, "{}", found.longs.len());
+            let simply = cheapest_simply(&found);
+            cheapest(&mut found);
+            assert!(steps(&found) == simply);
+        }
+        round_trip(&input);
+    }
+
     #[test]
     fn no_larger_than_the_fast_compressor() {
         let words: Vec<u8> =
@@ -258,6 +423,10 @@ mod tests {
         #[test]
         fn any_bytes(input in prop::collection::vec(0u8..4, 0..3000)) {
             round_trip(&input);
+            let mut found = longest_matches(&input, Effort::Quick);
+            let simply = cheapest_simply(&found);
+            cheapest(&mut found);
+            prop_assert_eq!(steps(&found), simply);
         }
     }
 }
