@@ -107,6 +107,20 @@ pub(crate) fn compress(image: &[u8], compression: Compression, effort: Effort) -
     }
 }
 
+/// Undoes [`compress`].
+pub(crate) fn expand(stored: &[u8], size: usize, compression: Compression) -> Vec<u8> {
+    let mut image = vec![0; size];
+    match compression {
+        Compression::None => image.copy_from_slice(stored),
+        Compression::Lz4 => {
+            let written = lz4_flex::block::decompress_into(stored, &mut image);
+            assert_eq!(written.ok(), Some(size), "a block of ours");
+        }
+        Compression::Zstd => crate::zstd_frame::decompress(stored, &mut image).expect("a frame of ours"),
+    }
+    image
+}
+
 /// Reading stays with the decoder in safe Rust, which meets foreign bytes; this encoder meets only ours.
 fn zstd(image: &[u8], effort: Effort) -> Vec<u8> {
     let level = match effort {

@@ -62,5 +62,5 @@ pub use error::{Error, Place, Problem};
 pub use fatbin::ImageKind;
 pub use follow_frames::FrameRow;
 pub use grow::Fixed;
-pub use replace::NoRoom;
+pub use replace::{NoRoom, Prepared};
 pub use sm::{Sm, Variant};

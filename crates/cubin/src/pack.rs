@@ -5,35 +5,54 @@
 //! of the others as need be are compressed again, for our encoders are slower and better than those that wrote them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::compression::{Compression, Effort, compress};
+use crate::compression::{Compression, Effort, compress, expand};
 use crate::container::{Container, Image};
 use crate::fatbin::{Fatbin, field};
 use crate::grow::Fixed;
 use crate::replace::NoRoom;
 
-/// A new payload of an entry, not compressed, the image to name when it does not fit, and the edits it is made of.
+/// A new payload of an entry, compressed quickly, the image to name when it does not fit, and the edits it is made of.
 pub(crate) struct Change<'i> {
     pub image: &'i Image,
-    pub payload: Vec<u8>,
+    pub packed: Packed,
     pub edits: Vec<usize>,
 }
 
 /// A fatbinary's entries, and the edits that there is no room for.
 pub(crate) type Body = (Vec<u8>, Vec<(usize, NoRoom)>);
 
-/// Bytes that go into an entry's payload.
-#[derive(Clone)]
-struct Packed {
-    stored: Vec<u8>,
+/// How a fatbinary goes back into its room.
+pub(crate) enum Fitting {
+    /// Every entry where it is.
+    InPlace,
+    /// With these entries.
+    Anew(Body),
+}
+
+/// Bytes that go into an entry's payload. Payloads are kept so, and in no other form: all of a library's take several times as much.
+#[derive(Clone, Debug)]
+pub(crate) struct Packed {
+    stored: Arc<[u8]>,
     decompressed: usize,
 }
 
 impl Packed {
-    fn new(payload: &[u8], compression: Compression, effort: Effort) -> Packed {
-        Packed { stored: compress(payload, compression, effort), decompressed: payload.len() }
+    pub fn new(payload: &[u8], compression: Compression, effort: Effort) -> Packed {
+        Packed { stored: compress(payload, compression, effort).into(), decompressed: payload.len() }
+    }
+
+    /// As it was before it was compressed.
+    pub fn payload(&self, compression: Compression) -> Vec<u8> {
+        expand(&self.stored, self.decompressed, compression)
+    }
+
+    /// The same bytes with more effort.
+    fn better(&self, compression: Compression) -> Packed {
+        Packed::new(&self.payload(compression), compression, Effort::Best)
     }
 
     /// With the padding that entries have.
@@ -49,72 +68,77 @@ pub(crate) struct Pack<'i> {
     /// The fatbinary's number.
     pub number: usize,
     changes: BTreeMap<usize, Change<'i>>,
-    packed: BTreeMap<usize, Packed>,
     /// Whether every entry has room enough where it is.
     pub fits: bool,
 }
 
 impl Container<'_> {
-    /// Compresses the payloads quickly.
+    /// The changes of a fatbinary.
     pub(crate) fn pack<'i>(&self, number: usize, changes: BTreeMap<usize, Change<'i>>) -> Pack<'i> {
         let entries = &self.fatbins[number].entries;
-        let packed: BTreeMap<usize, Packed> = (changes.par_iter())
-            .map(|(&index, change)| {
-                (index, Packed::new(&change.payload, entries[index].compression, Effort::Quick))
-            })
-            .collect();
         let room = |index: usize| entries[index].payload.len();
-        let fits = packed.iter().all(|(&index, new)| new.stored.len() <= room(index));
-        Pack { number, changes, packed, fits }
+        let fits = changes.iter().all(|(&index, change)| change.packed.stored.len() <= room(index));
+        Pack { number, changes, fits }
     }
 
     /// Whether the smallest payload that has too little room where it is does not get small enough with more effort. Payloads of one
     /// fatbinary are much alike: then it is hardly worth trying the others, which takes ten times as long as all else.
     pub(crate) fn is_hopeless(&self, pack: &Pack<'_>) -> bool {
         let entries = &self.fatbins[pack.number].entries;
-        let too_large =
-            pack.packed.iter().filter(|&(&index, new)| new.stored.len() > entries[index].payload.len());
+        let packed = pack.changes.iter().map(|(&index, change)| (index, &change.packed));
+        let too_large = packed.filter(|&(index, new)| new.stored.len() > entries[index].payload.len());
         let smallest = too_large.min_by_key(|(_, new)| new.stored.len());
-        smallest.is_some_and(|(index, _)| {
-            let entry = &entries[*index];
-            let best = Packed::new(&pack.changes[index].payload, entry.compression, Effort::Best);
-            best.stored.len() > entry.payload.len()
+        smallest.is_some_and(|(index, new)| {
+            let entry = &entries[index];
+            new.better(entry.compression).stored.len() > entry.payload.len()
         })
     }
 
-    /// The entries with the payloads where they were; for payloads that fit.
-    pub(crate) fn body_in_place(&self, pack: &Pack<'_>) -> Vec<u8> {
+    /// Adds the entries with the payloads where they were; for payloads that fit.
+    pub(crate) fn add_in_place(&self, pack: &Pack<'_>, to: &mut Vec<u8>) {
         let fatbin = &self.fatbins[pack.number];
-        self.join(fatbin, &pack.packed, |index, needed| needed.max(fatbin.entries[index].payload.len()))
+        let size = |index: usize, needed: usize| needed.max(fatbin.entries[index].payload.len());
+        self.join(fatbin, &pack.packed(), size, to);
     }
 
-    /// The entries with payloads as large as they are.
-    pub(crate) fn body_as_needed(&self, pack: &Pack<'_>) -> Vec<u8> {
-        self.join(&self.fatbins[pack.number], &pack.packed, |_, needed| needed)
+    /// Adds the entries with payloads as large as they are.
+    pub(crate) fn add_as_needed(&self, pack: &Pack<'_>, to: &mut Vec<u8>) {
+        self.join(&self.fatbins[pack.number], &pack.packed(), |_, needed| needed, to);
+    }
+
+    /// Bytes that [`Container::add_as_needed`] adds.
+    pub(crate) fn needed(&self, pack: &Pack<'_>) -> usize {
+        self.total(&self.fatbins[pack.number], &pack.packed())
     }
 
     /// The entries with those payloads changed that room can be made for. `fixed` says why there is no more; without it,
     /// everything has to fit.
-    pub(crate) fn body_within(&self, pack: &Pack<'_>, fixed: Option<Fixed>) -> Option<Body> {
+    pub(crate) fn body_within(&self, pack: &Pack<'_>, fixed: Option<Fixed>) -> Option<Fitting> {
         if pack.fits {
-            return Some((self.body_in_place(pack), Vec::new()));
+            return Some(Fitting::InPlace);
         }
+        self.body_anew(pack, fixed).map(Fitting::Anew)
+    }
+
+    fn body_anew(&self, pack: &Pack<'_>, fixed: Option<Fixed>) -> Option<Body> {
         let fatbin = &self.fatbins[pack.number];
         let room = |index: usize| fatbin.entries[index].payload.len();
         let mut changes: BTreeMap<usize, &Change<'_>> =
             pack.changes.iter().map(|(&index, change)| (index, change)).collect();
-        let mut packed: BTreeMap<usize, Packed> = (pack.packed.par_iter())
-            .map(|(&index, quick)| {
-                if quick.stored.len() <= room(index) {
-                    return (index, quick.clone());
-                }
-                let compression = fatbin.entries[index].compression;
-                (index, Packed::new(&pack.changes[&index].payload, compression, Effort::Best))
+        let mut packed: BTreeMap<usize, Packed> = (pack.changes.par_iter())
+            .map(|(&index, change)| match &change.packed {
+                quick if quick.stored.len() <= room(index) => (index, quick.clone()),
+                quick => (index, quick.better(fatbin.entries[index].compression)),
             })
             .collect();
+        let joined = |packed: &BTreeMap<usize, Packed>, size: &dyn Fn(usize, usize) -> usize| {
+            let mut body = Vec::with_capacity(fatbin.body.len());
+            self.join(fatbin, packed, size, &mut body);
+            body
+        };
         let mut refused = Vec::new();
         if packed.iter().all(|(&index, new)| new.stored.len() <= room(index)) {
-            return Some((self.join(fatbin, &packed, |index, needed| needed.max(room(index))), refused));
+            return Some((joined(&packed, &|index, needed| needed.max(room(index))), refused));
         }
         // What others take as small as can be, of those that were tried.
         let mut smaller: BTreeMap<usize, Packed> = BTreeMap::new();
@@ -138,7 +162,7 @@ impl Container<'_> {
             .find(|&index| fatbin.entries[index].compression != Compression::None)
             .or(changes.keys().next().copied());
         let size = |index, needed| if Some(index) == padded { needed + spare } else { needed };
-        Some((self.join(fatbin, &packed, size), refused))
+        Some((joined(&packed, &size), refused))
     }
 
     /// Bytes of all entries.
@@ -165,7 +189,7 @@ impl Container<'_> {
             .collect();
         for &index in &others {
             let entry = &fatbin.entries[index];
-            let stored = self.data[entry.stored.clone()].to_vec();
+            let stored = self.data[entry.stored.clone()].into();
             packed.insert(index, Packed { stored, decompressed: entry.decompressed as usize });
         }
         let mut total = self.total(fatbin, packed);
@@ -195,14 +219,14 @@ impl Container<'_> {
         Err((total - room) as u64)
     }
 
-    /// Entries one behind the other; `size` gives a changed payload's size from what it needs.
+    /// Adds entries one behind the other; `size` gives a changed payload's size from what it needs.
     fn join(
         &self,
         fatbin: &Fatbin,
         packed: &BTreeMap<usize, Packed>,
         size: impl Fn(usize, usize) -> usize,
-    ) -> Vec<u8> {
-        let mut body = Vec::with_capacity(fatbin.body.len());
+        body: &mut Vec<u8>,
+    ) {
         for (index, entry) in fatbin.entries.iter().enumerate() {
             let header = body.len();
             body.extend_from_slice(&self.data[entry.header.clone()]);
@@ -222,6 +246,12 @@ impl Container<'_> {
             body.extend_from_slice(&new.stored);
             body.extend(std::iter::repeat_n(0, size - new.stored.len()));
         }
-        body
+    }
+}
+
+impl Pack<'_> {
+    /// The new payloads; nothing is copied.
+    fn packed(&self) -> BTreeMap<usize, Packed> {
+        self.changes.iter().map(|(&index, change)| (index, change.packed.clone())).collect()
     }
 }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::container::{Container, ContainerKind};
 use crate::grow::{Fixed, Host, Movable};
-use crate::pack::{Body, Pack};
+use crate::pack::{Fitting, Pack};
 use crate::replace::NoRoom;
 
 /// A file, and the edits that there is no room for.
@@ -31,7 +31,8 @@ impl Container<'_> {
         let mut data = self.data.to_vec();
         // From the end, so that a fatbinary that grows moves none that is still to come.
         for pack in packs.iter().rev() {
-            let (fatbin, body) = (&self.fatbins[pack.number], self.body_in_place(pack));
+            let (fatbin, mut body) = (&self.fatbins[pack.number], Vec::new());
+            self.add_in_place(pack, &mut body);
             data[fatbin.start + 8..fatbin.start + 16].copy_from_slice(&(body.len() as u64).to_le_bytes());
             data.splice(fatbin.body.clone(), body);
         }
@@ -40,16 +41,27 @@ impl Container<'_> {
 
     /// Fatbinaries in the room that they have. `fixed` says of each why there is no more.
     fn place_within(&self, packs: &[Pack<'_>], fixed: impl Fn(&Pack<'_>) -> Fixed + Sync) -> Placed {
-        let bodies: Vec<Option<Body>> =
+        let bodies: Vec<Option<Fitting>> =
             packs.par_iter().map(|pack| self.body_within(pack, Some(fixed(pack)))).collect();
         self.write(packs.iter().zip(bodies.into_iter().flatten()))
     }
 
-    fn write<'p>(&self, bodies: impl Iterator<Item = (&'p Pack<'p>, Body)>) -> Placed {
+    fn write<'p>(&self, bodies: impl Iterator<Item = (&'p Pack<'p>, Fitting)>) -> Placed {
         let (mut data, mut refused) = (self.data.to_vec(), Vec::new());
-        for (pack, (body, no_room)) in bodies {
-            data[self.fatbins[pack.number].body.clone()].copy_from_slice(&body);
-            refused.extend(no_room);
+        let mut body = Vec::new();
+        for (pack, fitting) in bodies {
+            let room = &mut data[self.fatbins[pack.number].body.clone()];
+            match fitting {
+                Fitting::InPlace => {
+                    body.clear();
+                    self.add_in_place(pack, &mut body);
+                    room.copy_from_slice(&body);
+                }
+                Fitting::Anew((body, no_room)) => {
+                    room.copy_from_slice(&body);
+                    refused.extend(no_room);
+                }
+            }
         }
         (data, refused)
     }
@@ -80,7 +92,7 @@ impl Container<'_> {
         let stays = |pack: &Pack<'_>, moving: &BTreeSet<usize>| {
             section(pack).is_none_or(|index| !moving.contains(&index))
         };
-        let tried: Vec<(&Pack<'_>, Option<Body>)> = (packs.par_iter())
+        let tried: Vec<(&Pack<'_>, Option<Fitting>)> = (packs.par_iter())
             .filter(|pack| stays(pack, &moving))
             .map(|pack| (pack, self.body_within(pack, fixed(pack))))
             .collect();
@@ -88,33 +100,40 @@ impl Container<'_> {
         moving.extend(too_large.filter_map(|(pack, _)| section(pack)));
         let staying = tried.into_iter().filter(|(pack, _)| stays(pack, &moving));
         let (data, refused) = self.write(staying.filter_map(|(pack, body)| Some((pack, body?))));
-        let moves: Vec<(&Movable, Vec<Vec<u8>>)> = (moving.iter())
+        let moves: Vec<(&Movable, Vec<usize>)> = (moving.iter())
             .filter_map(|index| sections.get(index)?.as_ref().ok())
             .map(|movable| {
-                let numbers = movable.fatbins.iter();
-                let new = |&number| self.whole(number, by_number.get(&number).copied());
-                (movable, numbers.map(new).collect())
+                let size = |&number: &usize| self.whole_size(number, by_number.get(&number).copied());
+                (movable, movable.fatbins.iter().map(size).collect())
             })
             .collect();
         if moves.is_empty() {
             return (data, refused);
         }
-        match host.grow(&data, &moves) {
+        let whole = |number, to: &mut Vec<u8>| self.whole(number, by_number.get(&number).copied(), to);
+        match host.grow(data, &moves, whole) {
             Ok(data) => (data, refused),
             Err(fixed) => self.place_within(packs, |_| fixed),
         }
     }
 
-    /// A fatbinary with its header, with new payloads if there are any.
-    fn whole(&self, number: usize, pack: Option<&Pack<'_>>) -> Vec<u8> {
+    /// Adds a fatbinary with its header, with new payloads if there are any.
+    fn whole(&self, number: usize, pack: Option<&Pack<'_>>, to: &mut Vec<u8>) {
         let fatbin = &self.fatbins[number];
-        let mut bytes = self.data[fatbin.start..fatbin.body.start].to_vec();
+        let start = to.len();
+        to.extend_from_slice(&self.data[fatbin.start..fatbin.body.start]);
         match pack {
-            Some(pack) => bytes.extend(self.body_as_needed(pack)),
-            None => bytes.extend_from_slice(&self.data[fatbin.body.clone()]),
+            Some(pack) => self.add_as_needed(pack, to),
+            None => to.extend_from_slice(&self.data[fatbin.body.clone()]),
         }
-        let size = (bytes.len() - (fatbin.body.start - fatbin.start)) as u64;
-        bytes[8..16].copy_from_slice(&size.to_le_bytes());
-        bytes
+        let size = (to.len() - start - (fatbin.body.start - fatbin.start)) as u64;
+        to[start + 8..start + 16].copy_from_slice(&size.to_le_bytes());
+    }
+
+    /// Bytes that [`Container::whole`] adds.
+    fn whole_size(&self, number: usize, pack: Option<&Pack<'_>>) -> usize {
+        let fatbin = &self.fatbins[number];
+        let header = fatbin.body.start - fatbin.start;
+        header + pack.map_or(fatbin.body.len(), |pack| self.needed(pack))
     }
 }

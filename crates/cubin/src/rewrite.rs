@@ -7,6 +7,8 @@
 //! Attribute lists that ptxas writes in ascending order are sorted again. Relocations keep their place in their table:
 //! ptxas writes them ascending in linked and descending in relocatable cubins, and nothing depends on it.
 
+use std::borrow::Borrow;
+
 use crate::cubin::{Code, Cubin};
 use crate::edit::{Capsules, CodeEdit, Reason, Refusal, RewriteOptions, words_of};
 use crate::moves::Moves;
@@ -31,15 +33,19 @@ impl<'d> Cubin<'d> {
     ///
     /// # Errors
     /// As [`Cubin::rewrite`].
-    pub fn rewrite_with(&self, edits: &[CodeEdit], options: RewriteOptions) -> Result<Vec<u8>, Refusal> {
+    pub fn rewrite_with(
+        &self,
+        edits: &[impl Borrow<CodeEdit>],
+        options: RewriteOptions,
+    ) -> Result<Vec<u8>, Refusal> {
         let mut data = self.data.to_vec();
         let mut plans = Vec::new();
-        for (index, edit) in edits.iter().enumerate() {
+        for (index, edit) in edits.iter().map(Borrow::borrow).enumerate() {
             let Some(code) = self.code().iter().find(|code| code.section == edit.section) else {
                 return Err(Refusal::new("cubin", Reason::NotCode(edit.section)));
             };
             let refuse = |reason| Refusal::new(self.sections()[code.section].name, reason).of(code);
-            if edits[..index].iter().any(|e| e.section == edit.section) {
+            if edits[..index].iter().any(|e| e.borrow().section == edit.section) {
                 return Err(refuse(Reason::EditedTwice));
             }
             let old = words_of(code.bytes);

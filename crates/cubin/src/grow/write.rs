@@ -11,46 +11,55 @@ const SHIFT_ALIGNMENT: u64 = 64;
 
 /// A section with its fatbinaries one behind the other.
 struct Laid {
-    bytes: Vec<u8>,
+    size: u64,
     /// Where each fatbinary starts in it.
     starts: Vec<u64>,
 }
 
+/// A section at its new place.
+struct Placed<'m> {
+    moved: &'m Movable,
+    addr: u64,
+    laid: Laid,
+}
+
 impl Host<'_> {
     /// The file with sections at new places behind the last segment. `data` is the file, or the file with bytes changed that
-    /// are no headers; the new fatbinaries are those of each section, whole and in order.
-    pub fn grow(&self, data: &[u8], moves: &[(&Movable, Vec<Vec<u8>>)]) -> Result<Vec<u8>, Fixed> {
+    /// are no headers; `moves` has the sizes of the new fatbinaries of each section, in order, and `add` adds one by its number.
+    pub fn grow(
+        &self,
+        data: Vec<u8>,
+        moves: &[(&Movable, Vec<usize>)],
+        add: impl Fn(usize, &mut Vec<u8>),
+    ) -> Result<Vec<u8>, Fixed> {
         let (last, cut) = (self.last(), self.cut());
-        let mut grown = vec![0; (last.memory_size - last.file_size) as usize];
+        let mut grown = last.memory_size - last.file_size;
         let mut fields: Vec<(usize, u64)> = Vec::new();
-        let mut places: Vec<(usize, u64, u64)> = Vec::new();
-        for (moved, fatbins) in moves {
-            let laid = self.lay_out(moved, fatbins);
+        let mut places: Vec<Placed<'_>> = Vec::new();
+        for (moved, sizes) in moves {
+            let laid = self.lay_out(moved, sizes);
             let align = self.sections[moved.section].align.max(ALIGNMENT);
-            let end = last.vaddr + last.file_size + grown.len() as u64;
+            let end = last.vaddr + last.file_size + grown;
             let addr = end.next_multiple_of(align);
-            grown.resize(grown.len() + (addr - end) as usize, 0);
-            grown.extend_from_slice(&laid.bytes);
-            let size = laid.bytes.len() as u64;
-            places.push((moved.section, addr, size));
+            grown += addr - end + laid.size;
             fields.extend(moved.fields.iter().map(|field| {
                 let value = match field.target {
                     Target::Fatbin(index) => addr + laid.starts[index],
                     Target::Start => addr,
-                    Target::End => addr + size,
+                    Target::End => addr + laid.size,
                 };
                 (field.at, value)
             }));
+            places.push(Placed { moved, addr, laid });
         }
-        let size = last.file_size + grown.len() as u64;
+        let size = last.file_size + grown;
         if last.vaddr + size > MOST_ADDRESS {
             return Err(Fixed::Structure("there are no addresses behind its last segment"));
         }
         let header = self.program_headers + last.index * PROGRAM_HEADER as usize;
         fields.push((header + field::P_FILESZ, size));
         fields.push((header + field::P_MEMSZ, size));
-        let shift = (grown.len() as u64).next_multiple_of(self.shift_alignment()?);
-        grown.resize(shift as usize, 0);
+        let shift = grown.next_multiple_of(self.shift_alignment()?);
         if self.section_headers as u64 >= cut {
             fields.push((field::E_SHOFF, self.section_headers as u64 + shift));
         }
@@ -58,7 +67,9 @@ impl Host<'_> {
             (Vec::new(), |at: usize| if at as u64 >= cut { at + shift as usize } else { at });
         for (index, section) in self.sections.iter().enumerate() {
             let header = self.section_headers + index * SECTION_HEADER as usize;
-            if let Some(&(_, addr, size)) = places.iter().find(|place| place.0 == index) {
+            if let Some(&Placed { addr, laid: Laid { size, .. }, .. }) =
+                places.iter().find(|place| place.moved.section == index)
+            {
                 fields.push((header + field::SH_ADDR, addr));
                 fields.push((header + field::SH_OFFSET, last.offset + (addr - last.vaddr)));
                 fields.push((header + field::SH_SIZE, size));
@@ -70,11 +81,19 @@ impl Host<'_> {
                 fields.push((header + field::SH_OFFSET, section.offset + shift));
             }
         }
-        let cut = cut as usize;
-        let mut file = Vec::with_capacity(data.len() + grown.len());
-        file.extend_from_slice(&data[..cut]);
-        file.extend_from_slice(&grown);
-        file.extend_from_slice(&data[cut..]);
+        let mut file = data;
+        let behind_cut = file[cut as usize..].to_vec();
+        file.truncate(cut as usize);
+        file.reserve_exact(shift as usize + behind_cut.len());
+        for Placed { moved, addr, laid } in &places {
+            let start = cut + (addr - last.vaddr - last.file_size);
+            for (&number, at) in moved.fatbins.iter().zip(&laid.starts) {
+                file.resize((start + at) as usize, 0);
+                add(number, &mut file);
+            }
+        }
+        file.resize((cut + shift) as usize, 0);
+        file.extend_from_slice(&behind_cut);
         for (at, value) in fields {
             file[behind(at)..behind(at) + 8].copy_from_slice(&value.to_le_bytes());
         }
@@ -107,20 +126,19 @@ impl Host<'_> {
     }
 
     /// The fatbinaries of a section with as many zeros between them as there were, or as their alignment needs.
-    fn lay_out(&self, moved: &Movable, fatbins: &[Vec<u8>]) -> Laid {
+    fn lay_out(&self, moved: &Movable, sizes: &[usize]) -> Laid {
         let section = &self.sections[moved.section];
         let align = section.align.max(ALIGNMENT);
-        let mut laid = Laid { bytes: Vec::new(), starts: Vec::new() };
+        let mut laid = Laid { size: 0, starts: Vec::new() };
         let mut end = 0;
-        for ((&start, &old_end), new) in moved.starts.iter().zip(&moved.ends).zip(fatbins) {
-            let mut at = laid.bytes.len() as u64 + (start - end);
+        for ((&start, &old_end), &size) in moved.starts.iter().zip(&moved.ends).zip(sizes) {
+            let mut at = laid.size + (start - end);
             at += start.wrapping_sub(at) % align;
-            laid.bytes.resize(at as usize, 0);
             laid.starts.push(at);
-            laid.bytes.extend_from_slice(new);
+            laid.size = at + size as u64;
             end = old_end;
         }
-        laid.bytes.resize(laid.bytes.len() + (section.size - end) as usize, 0);
+        laid.size += section.size - end;
         laid
     }
 }
