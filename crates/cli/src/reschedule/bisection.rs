@@ -56,6 +56,11 @@ impl Bisection {
         Bisection { only: Only::Units(units.into_iter().collect()), ..Bisection::default() }
     }
 
+    /// Whether everything may change.
+    pub fn takes_everything(&self) -> bool {
+        matches!(self.only, Only::All) && self.cutoff.is_none()
+    }
+
     /// Whether anything of a routine may change.
     pub fn takes_routine(&self, routine: RoutineId) -> bool {
         match &self.only {

@@ -8,6 +8,7 @@
 mod anti;
 mod arguments;
 mod bisection;
+mod known;
 pub mod launch;
 mod memo;
 mod orders;
@@ -30,11 +31,12 @@ use crate::failure::Failure;
 use crate::input::Selection;
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
+use known::Known;
 use outcome::Notes;
 use plan::plan;
 use rayon::prelude::*;
 use sassafras_cubin::{
-    Capsules, Code, CodeEdit, Container, Cubin, Image, ImageKind, Reason, Refusal, RewriteOptions,
+    Capsules, Code, CodeEdit, Container, Cubin, Image, ImageKind, Prepared, Reason, Refusal, RewriteOptions,
 };
 use sassafras_knobs::KnobSet;
 use sassafras_passes::Options;
@@ -67,6 +69,16 @@ pub struct Job {
     pub move_unproven: bool,
     /// Plans that were made, where the file is rescheduled more than once.
     pub memo: Option<Memo>,
+}
+
+impl Job {
+    /// Whether what is planned for a routine depends on nothing that routines of the same code may differ in.
+    fn may_know(&self) -> bool {
+        self.bisection.takes_everything()
+            && !matches!(self.order, Order::Given(_))
+            && self.control != Control::Serial
+            && self.memo.is_none()
+    }
 }
 
 /// How the blocks of a binary are ordered.
@@ -126,23 +138,24 @@ pub fn file(name: &str, bytes: &[u8], selection: &Selection, job: &Job) -> Resul
         images.filter(|(_, image)| wanted(image)).map(|(index, _)| index).collect()
     };
     let progress = Progress::new(name, images.len());
-    let cubins: Vec<Result<(Vec<u8>, Vec<Outcome>)>> = images
+    let known = Known::default();
+    let cubins: Vec<Result<(Prepared, Vec<Outcome>)>> = images
         .par_iter()
         .map(|&index| {
             let image = &original.images()[index];
             let bytes = original.bytes(image).with_context(|| format!("{name}: {}", image.location))?;
-            let done = cubin(&bytes, (index, image), selection, job)
+            let done = cubin(&bytes, (index, image), selection, (job, &known))
                 .with_context(|| format!("{name}: {}", image.location));
+            drop(bytes);
             progress.step();
-            done
+            done.map(|(new, outcomes)| (original.prepare(image, new.into()), outcomes))
         })
         .collect();
     progress.end();
-    let (cubins, mut outcomes): (Vec<Vec<u8>>, Vec<Vec<Outcome>>) =
+    drop(known);
+    let (edits, mut outcomes): (Vec<Prepared>, Vec<Vec<Outcome>>) =
         cubins.into_iter().collect::<Result<Vec<_>>>()?.into_iter().unzip();
-    let edits: Vec<(&Image, &[u8])> =
-        images.iter().zip(&cubins).map(|(&index, cubin)| (&original.images()[index], &cubin[..])).collect();
-    let (new, refused) = original.replace_fitting(&edits);
+    let (new, refused) = original.replace_prepared(edits);
     for (edit, no_room) in refused {
         outcomes[edit].iter_mut().for_each(|outcome| outcome.keep(&no_room.to_string()));
     }
@@ -193,14 +206,16 @@ fn cubin(
     bytes: &[u8],
     (index, image): (usize, &Image),
     selection: &Selection,
-    job: &Job,
+    (job, known): (&Job, &Known),
 ) -> Result<(Vec<u8>, Vec<Outcome>)> {
     let cubin = Cubin::parse(bytes)?;
     let sections: Vec<&Code<'_>> = cubin.code().iter().filter(|code| wanted(code, selection)).collect();
     let mut edits: BTreeMap<usize, CodeEdit> = BTreeMap::new();
     let mut kept: BTreeMap<usize, String> = BTreeMap::new();
-    let planned =
-        |code: &Code<'_>, checked: bool| (code.section, plan(&cubin, index, code, selection, job, checked));
+    let planned = |code: &Code<'_>, checked: bool| {
+        let known = Some(known).filter(|_| !checked && job.may_know());
+        (code.section, plan(&cubin, index, code, selection, (job, known), checked))
+    };
     let plans: Vec<_> = sections.par_iter().map(|code| planned(code, false)).collect();
     let mut notes: BTreeMap<usize, Notes> = BTreeMap::new();
     for (section, plan) in plans {
@@ -215,7 +230,7 @@ fn cubin(
     let mut checked: BTreeSet<usize> = BTreeSet::new();
     // Every round looks closer at a kernel that something is in the way of, or leaves it out.
     let new = loop {
-        let all: Vec<CodeEdit> = edits.values().cloned().collect();
+        let all: Vec<&CodeEdit> = edits.values().collect();
         let new = match cubin.rewrite_with(&all, RewriteOptions { capsules: job.capsules }) {
             Ok(new) => new,
             Err(refusal) => {

@@ -1,10 +1,11 @@
 //! Goal: the new order and the new control fields of one section, or why there are none.
 
+use super::known::{self, Known, Remade};
 use super::orders::Written;
 use super::outcome::{Left, Notes};
 use super::places::Places;
-use super::propose::{Made, Subject, estimate, propose};
-use super::settle::{Fault, Settled, settle, suspects};
+use super::propose::{self, Subject, estimate, propose};
+use super::settle::{Fault, Proposal, Settled, put, settle, suspects};
 use super::unproven::Unproven;
 use super::{Control, Job, Order, RoutineId, Unit, in_the_way};
 use crate::input::Selection;
@@ -34,13 +35,13 @@ pub struct Planned {
 }
 
 /// The new order of one section, or why there is none. `image` is the number of the cubin in its file; `checked`: every attempt is checked as what is
-/// written will be, so that a hazard costs single blocks.
+/// written will be, so that a hazard costs single blocks. What is known of other routines of the file may be used.
 pub fn plan(
     cubin: &Cubin<'_>,
     image: usize,
     code: &Code<'_>,
     selection: &Selection,
-    job: &Job,
+    (job, known): (&Job, Option<&Known>),
     checked: bool,
 ) -> Result<Planned, String> {
     let mut notes = Notes::default();
@@ -78,17 +79,20 @@ pub fn plan(
         if (whole || selection.takes_name(&routine.name)) && job.bisection.takes_routine(id) {
             let name = routine.name.clone();
             let subject = Subject { name: &name, id, arch: program.arch(), code, checked };
-            let Some(fields) = remake(routine, subject, &places, job, &mut notes)? else { continue };
+            let remade = remake_once(routine, subject, &places, (job, known), &mut notes)?;
+            let Some(fields) = remade else { continue };
             if job.keep_orders {
                 notes.orders.push((name, written(&routine.lifted.function)));
             }
-            let came = edit.words.clone();
+            // What came, from the routine's first slot on.
+            let slots = (routine.range.start / 16) as usize..(routine.range.end.div_ceil(16)) as usize;
+            let came = edit.words[slots.clone()].to_vec();
             notes.units.extend(changed(routine, &came).map(|block| Unit { routine: id, block: Some(block) }));
-            notes.renamed += apply(routine, relative, &mut edit)?;
+            notes.renamed += apply(routine, relative, &came, &mut edit)?;
             if job.control == Control::Rebuild {
                 set_fields(routine, &fields, &mut edit);
             }
-            if edit.words != came || job.control == Control::Serial {
+            if edit.words[slots] != came || job.control == Control::Serial {
                 notes.units.push(Unit { routine: id, block: None });
             }
         }
@@ -99,14 +103,70 @@ pub fn plan(
     Ok(Planned { edit, notes })
 }
 
-/// Gives a routine its new orders, and returns its new control fields, empty where none are made; none if it stays as it came.
+/// As [`remake`], or as it was done with another routine of the same code, if nothing is in the way of that.
+fn remake_once(
+    routine: &mut Routine,
+    subject: Subject<'_>,
+    places: &Places,
+    (job, known): (&Job, Option<&Known>),
+    notes: &mut Notes,
+) -> Result<Option<Vec<tepid::Fields>>, String> {
+    let Some(known) = known else {
+        return Ok(remake(routine, subject, places, job, notes)?.fields);
+    };
+    let key = known::key(routine, subject, job);
+    if let Some(remade) = known.get(&key)
+        && repeat(routine, &remade, subject, places, job)
+    {
+        notes.unproven += remade.unproven;
+        notes.estimated(remade.before, remade.after);
+        notes.stand(&remade.standing);
+        return Ok(remade.fields());
+    }
+    let Made { fields, clean } = remake(routine, subject, places, job, notes)?;
+    if let Some(Clean { unproven, cycles, standing }) = clean {
+        known.insert(key, Remade::new(unproven, cycles, &standing, fields.as_deref()));
+    }
+    Ok(fields)
+}
+
+/// Gives a routine the orders of another one of the same code. Where something is in the way, it stays as it is.
+fn repeat(routine: &mut Routine, remade: &Remade, subject: Subject<'_>, places: &Places, job: &Job) -> bool {
+    let Some(fields) = remade.fields() else { return true };
+    let came = routine.lifted.clone();
+    let stands = put(&mut routine.lifted, &remade.standing, &Renamer::new(subject.arch)).is_ok()
+        && places.crossed(routine).is_empty()
+        && (job.control != Control::Rebuild
+            || hazards(routine, &fields, subject.arch, subject.checked).is_ok());
+    if !stands {
+        routine.lifted = came;
+    }
+    stands
+}
+
+/// What became of a routine.
+struct Made {
+    /// Its new control fields, empty where none are made; none if it stays as it came.
+    fields: Option<Vec<tepid::Fields>>,
+    /// What else is to say where nothing was in the way.
+    clean: Option<Clean>,
+}
+
+struct Clean {
+    unproven: u64,
+    /// Of the model, before and after.
+    cycles: (u64, u64),
+    standing: Vec<Proposal>,
+}
+
+/// Gives a routine its new orders.
 fn remake(
     routine: &mut Routine,
     subject: Subject<'_>,
     places: &Places,
     job: &Job,
     notes: &mut Notes,
-) -> Result<Option<Vec<tepid::Fields>>, String> {
+) -> Result<Made, String> {
     let (lifted, arch) = (&mut routine.lifted, subject.arch);
     let mut original = tepid::Original::new(&tepid::Code::new(&lifted.function, &lifted.sources, arch));
     let came = lifted.function.clone();
@@ -118,13 +178,15 @@ fn remake(
         unproven.insts.iter().for_each(|&inst| original.keep_still(inst));
         proposed.retain(|block| !unproven.holds(block));
     }
+    let unproven = unproven.insts.len() as u64;
     let (proposals, turns, wants_fields) = match proposed.made {
-        Made::Nothing => {
-            notes.estimated(proposed.before, proposed.after.unwrap_or(proposed.before));
-            return Ok(None);
+        propose::Made::Nothing => {
+            let cycles = (proposed.before, proposed.after.unwrap_or(proposed.before));
+            notes.estimated(cycles.0, cycles.1);
+            return Ok(Made { fields: None, clean: Some(Clean { unproven, cycles, standing: Vec::new() }) });
         }
-        Made::Turns(fields) => (Vec::new(), Some(fields), true),
-        Made::Orders { proposals, fields } => (proposals, None, fields),
+        propose::Made::Turns(fields) => (Vec::new(), Some(fields), true),
+        propose::Made::Orders { proposals, fields } => (proposals, None, fields),
     };
     // What holds instructions in place is for those who make orders: the checker asks what instructions are.
     lifted.function = came;
@@ -152,6 +214,7 @@ fn remake(
     notes.estimated(proposed.before, after);
     notes.stand(&standing);
     let stays = made.is_err() || standing.is_empty() && !wants_fields;
+    let is_clean = made.is_ok() && kept.is_empty();
     for kept in kept {
         let first = routine.lifted.function.block_insts(kept.block).iter().min();
         let offset = first.map_or(routine.range.start, |&inst| routine.offset(inst));
@@ -160,7 +223,9 @@ fn remake(
     if let Err(why) = &made {
         notes.left.push(Left { offset: routine.range.start, block: None, why: why.clone() });
     }
-    Ok(made.ok().filter(|_| !stays))
+    let cycles = (proposed.before, after);
+    let clean = is_clean.then_some(Clean { unproven, cycles, standing });
+    Ok(Made { fields: made.ok().filter(|_| !stays), clean })
 }
 
 /// New control fields for the instructions of a routine as they stand.
@@ -221,11 +286,11 @@ fn set_fields(routine: &Routine, fields: &[tepid::Fields], edit: &mut CodeEdit) 
     }
 }
 
-/// The blocks of a routine that have another order or other registers than in the words that came.
+/// The blocks of a routine that have another order or other registers than in its words that came.
 fn changed(routine: &Routine, came: &[u128]) -> impl Iterator<Item = u32> {
     let f = &routine.lifted.function;
     let renamed = |&inst: &Inst| match f.inst(inst).payload {
-        Payload::Word(word) => word != came[routine.slot(inst) as usize],
+        Payload::Word(word) => word != came[inst.as_u32() as usize],
         Payload::None | Payload::Text(_) => false,
     };
     let is_changed = move |insts: &[Inst]| !insts.is_sorted() || insts.iter().any(renamed);
@@ -251,21 +316,20 @@ fn written(f: &Function) -> Vec<Written> {
     f.blocks().filter(|&block| !f.block_insts(block).is_empty()).map(of).collect()
 }
 
-/// Puts the new order of a routine into the edit of its section, with its words. Distances in words follow. Returns how many words name
-/// other registers.
-fn apply(routine: &Routine, relative: Relative, edit: &mut CodeEdit) -> Result<u64, String> {
+/// Puts the new order of a routine into the edit of its section, with its words, which came as `old`. Distances in words follow. Returns how
+/// many words name other registers.
+fn apply(routine: &Routine, relative: Relative, old: &[u128], edit: &mut CodeEdit) -> Result<u64, String> {
     let f = &routine.lifted.function;
     let first = (routine.range.start / 16) as u32;
-    let old = edit.words.clone();
     let mut renamed = 0;
     for (inst, to) in f.blocks().flat_map(|block| f.block_insts(block)).zip(first..) {
         let from = routine.slot(*inst);
         let (from_offset, to_offset) = (u64::from(from) * 16, u64::from(to) * 16);
         let word = match f.inst(*inst).payload {
             Payload::Word(word) => word,
-            Payload::None | Payload::Text(_) => old[from as usize],
+            Payload::None | Payload::Text(_) => old[(from - first) as usize],
         };
-        renamed += u64::from(word != old[from as usize]);
+        renamed += u64::from(word != old[(from - first) as usize]);
         edit.order[to as usize] = from;
         edit.words[to as usize] = relative.moved(word, from_offset, to_offset).ok_or_else(|| {
             format!("the place that the instruction at {from_offset:#x} names is too far away")

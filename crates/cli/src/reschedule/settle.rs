@@ -84,7 +84,7 @@ pub fn settle<T>(
 }
 
 /// Gives blocks their new orders and registers.
-fn put(lifted: &mut Lifted, proposals: &[Proposal], renamer: &Renamer) -> Result<(), Fault> {
+pub fn put(lifted: &mut Lifted, proposals: &[Proposal], renamer: &Renamer) -> Result<(), Fault> {
     for Proposal { block, order, names, .. } in proposals {
         lifted.function.reorder(*block, order);
         let Some(names) = names else { continue };

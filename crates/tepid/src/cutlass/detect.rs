@@ -73,11 +73,11 @@ impl Evidence {
     pub fn of(code: &Code<'_>, cfg: &Cfg, name: &str) -> Evidence {
         let f = code.f;
         if code.arch.number().is_none_or(|sm| sm < FIRST_MATRIX_SM) {
-            return Evidence { by_name: name.contains(NAME), ..Evidence::default() };
+            return Evidence { by_name: is_named(name), ..Evidence::default() };
         }
         let insts = || f.blocks().flat_map(|block| f.block_insts(block));
         Evidence {
-            by_name: name.contains(NAME),
+            by_name: is_named(name),
             by_structure: has_structure(code, cfg),
             matrix_instructions: insts().filter(|&&inst| is_matrix(code, inst)).count(),
         }
@@ -87,6 +87,11 @@ impl Evidence {
     pub fn is_cutlass(&self) -> bool {
         self.matrix_instructions > 0 && (self.by_name || self.by_structure)
     }
+}
+
+/// Whether a function's name is that of such a kernel.
+pub fn is_named(name: &str) -> bool {
+    name.contains(NAME)
 }
 
 /// The outermost loop around a block; none outside loops.
