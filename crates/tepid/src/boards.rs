@@ -32,9 +32,32 @@ pub struct Boards {
     pub read: Option<u8>,
 }
 
+/// Blocks as they were given scoreboards last, for when nothing has changed around them. For one function.
+#[derive(Default)]
+pub struct Given {
+    /// The last two of each: a loop is gone through twice.
+    by_block: Vec<Vec<Known>>,
+}
+
+/// What the scoreboards of a block depend on, and what came of it.
+struct Known {
+    entering: Vec<Leaving>,
+    /// How many of its instructions need a scoreboard for their sources; none ever ceases to.
+    reads: usize,
+    boards: Vec<Boards>,
+    leaving: Vec<Leaving>,
+}
+
 /// Assigns scoreboards to all instructions of a function. `reads` names those whose sources need one.
-pub fn assign(code: &Code<'_>, original: &Original, cfg: &Cfg, reads: &mut FixedBitSet) -> Vec<Boards> {
+pub fn assign(
+    code: &Code<'_>,
+    original: &Original,
+    cfg: &Cfg,
+    reads: &mut FixedBitSet,
+    given: &mut Given,
+) -> Vec<Boards> {
     let f = code.f;
+    given.by_block.resize_with(f.block_count(), Vec::new);
     let mut assigner = Assigner {
         code,
         original,
@@ -50,7 +73,7 @@ pub fn assign(code: &Code<'_>, original: &Original, cfg: &Cfg, reads: &mut Fixed
         // A loop sees in the second round what it leaves under way itself.
         let rounds = if cfg.succs(block).contains(&block) { 2 } else { 1 };
         for _ in 0..rounds {
-            assigner.block(cfg, block, reads);
+            assigner.block(cfg, block, reads, &mut given.by_block[block.as_u32() as usize]);
         }
     }
     assigner.boards
@@ -87,7 +110,7 @@ struct Need {
 }
 
 /// What a block leaves under way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Leaving {
     inst: Inst,
     board: u8,
@@ -124,7 +147,7 @@ struct Window {
 }
 
 impl Assigner<'_, '_> {
-    fn block(&mut self, cfg: &Cfg, block: Block, reads: &mut FixedBitSet) {
+    fn block(&mut self, cfg: &Cfg, block: Block, reads: &mut FixedBitSet, given: &mut Vec<Known>) {
         let insts = self.code.f.block_insts(block);
         let mut entering: Vec<Leaving> = Vec::new();
         for &pred in cfg.preds(block) {
@@ -135,6 +158,16 @@ impl Assigner<'_, '_> {
                     None => entering.push(theirs),
                 }
             }
+        }
+        let asked = |reads: &FixedBitSet| insts.iter().filter(|&&inst| reads.contains(index(inst))).count();
+        let needed = asked(reads);
+        let same = |known: &&Known| known.reads == needed && known.entering == entering;
+        if let Some(known) = given.iter().find(same) {
+            for (&inst, &boards) in insts.iter().zip(&known.boards) {
+                self.boards[index(inst)] = boards;
+            }
+            self.leaving[block.as_u32() as usize].clone_from(&known.leaving);
+            return;
         }
         let window = self.window(cfg, block, &entering, reads);
         let end = window.insts.len() as u32;
@@ -185,7 +218,13 @@ impl Assigner<'_, '_> {
             let effects = self.code.f.inst(last).effects;
             effects.intersects(Effects::EXIT | Effects::RET) && self.code.f.inst(last).guard.is_none()
         });
-        self.leaving[block.as_u32() as usize] = if leaves { Vec::new() } else { out };
+        let leaving = if leaves { Vec::new() } else { out };
+        self.leaving[block.as_u32() as usize].clone_from(&leaving);
+        let boards = insts.iter().map(|&inst| self.boards[index(inst)]).collect();
+        if given.len() == 2 {
+            given.remove(0);
+        }
+        given.push(Known { entering, reads: asked(reads), boards, leaving });
     }
 
     /// Finds who waits for what.

@@ -17,6 +17,7 @@ use sassafras_machine::mined::{
 };
 use sassafras_machine::{Arch, Category, Hazard};
 use std::cell::RefCell;
+use std::sync::Arc;
 
 /// The source registers of an instruction by reuse flag.
 pub type Sources = [Option<Span>; 3];
@@ -100,9 +101,14 @@ pub struct Code<'f> {
     pub sources: &'f [Sources],
     /// The architecture.
     pub arch: Arch,
-    table: Option<&'static MinedTable>,
     /// The least distances that compiled code was seen to leave.
     pub seen: Option<&'static Seen>,
+    facts: Arc<Facts>,
+}
+
+/// What was looked up about the instructions of a function, wherever they stand in their blocks.
+pub struct Facts {
+    table: Option<&'static MinedTable>,
     predicate_settle: u8,
     ops: Vec<Op>,
     classes: Vec<Option<ClassNumber>>,
@@ -118,12 +124,8 @@ impl<'f> Code<'f> {
     pub fn new(f: &'f Function, sources: &'f [Sources], arch: Arch) -> Code<'f> {
         let table = MinedTable::of(arch);
         let ops: Vec<Op> = f.opcodes().map(|text| known_op(table, arch, text)).collect();
-        let mut code = Code {
-            f,
-            sources,
-            arch,
+        let mut facts = Facts {
             table,
-            seen: Seen::of(arch),
             predicate_settle: predicate_settle(arch),
             classes: vec![None; f.inst_count()],
             addend_spacings: FxHashMap::default(),
@@ -132,31 +134,24 @@ impl<'f> Code<'f> {
             ops,
         };
         for &inst in f.blocks().flat_map(|block| f.block_insts(block)) {
-            code.classes[index(inst)] = code.class_of(inst);
-            let start = code.touches.len() as u32;
-            f.for_each_read(inst, |lane| code.touches.push(touch(f, inst, lane, true)));
-            let middle = code.touches.len() as u32;
-            f.for_each_write(inst, |lane| code.touches.push(touch(f, inst, lane, false)));
-            if code.op(inst).category == Some(Category::Tensor)
-                && let Some(spacing) = addend_spacing(arch, &shaped_name(f, inst))
-            {
-                code.addend_spacings.insert(inst, spacing.cycles);
-            }
-            if code.op(inst).category == Some(Category::Tensor)
-                && let Some(place) = addend(f, inst)
-            {
-                for touch in &mut code.touches[start as usize..middle as usize] {
-                    touch.addend = touch.used_as == Use::Operand && u16::from(touch.slot.0) == place;
-                }
-            }
-            code.ranges[index(inst)] = [start, middle, code.touches.len() as u32];
+            facts.look_up(f, arch, inst);
         }
-        code
+        Code { f, sources, arch, seen: Seen::of(arch), facts: facts.into() }
+    }
+
+    /// As [`Code::new`], of a function that differs from one that everything was looked up for in the order of its blocks only.
+    pub fn reordered(f: &'f Function, sources: &'f [Sources], arch: Arch, facts: &Arc<Facts>) -> Code<'f> {
+        Code { f, sources, arch, seen: Seen::of(arch), facts: Arc::clone(facts) }
+    }
+
+    /// What was looked up.
+    pub fn facts(&self) -> &Arc<Facts> {
+        &self.facts
     }
 
     /// What is known of an instruction's opcode.
     pub fn op(&self, inst: Inst) -> &Op {
-        &self.ops[self.f.inst(inst).opcode.as_u32() as usize]
+        self.facts.op(self.f, inst)
     }
 
     /// Whether an instruction loads from global memory into registers.
@@ -182,21 +177,21 @@ impl<'f> Code<'f> {
 
     /// The lanes that an instruction reads, guard and addresses included.
     pub fn reads(&self, inst: Inst) -> &[Touch] {
-        let [start, middle, _] = self.ranges[index(inst)];
-        &self.touches[start as usize..middle as usize]
+        let [start, middle, _] = self.facts.ranges[index(inst)];
+        &self.facts.touches[start as usize..middle as usize]
     }
 
     /// The lanes that an instruction writes or may write.
     pub fn writes(&self, inst: Inst) -> &[Touch] {
-        let [_, middle, end] = self.ranges[index(inst)];
-        &self.touches[middle as usize..end as usize]
+        let [_, middle, end] = self.facts.ranges[index(inst)];
+        &self.facts.touches[middle as usize..end as usize]
     }
 
     /// Cycles until the warp's turn may go to other threads of it.
     pub fn settle(&self, inst: Inst) -> u8 {
         let is_predicate = |touch: &Touch| matches!(touch.file, File::Predicate | File::UniformPredicate);
         let predicate = !self.op(inst).decoupled && self.writes(inst).iter().any(is_predicate);
-        self.op(inst).dispatch.settle.max(if predicate { self.predicate_settle } else { 0 })
+        self.op(inst).dispatch.settle.max(if predicate { self.facts.predicate_settle } else { 0 })
     }
 
     /// The source registers by reuse flag.
@@ -208,12 +203,38 @@ impl<'f> Code<'f> {
     pub fn is_guarded(&self, inst: Inst, write: &Touch) -> bool {
         self.op(inst).decoupled && write.file != File::Barrier
     }
+}
 
-    fn class_of(&self, inst: Inst) -> Option<ClassNumber> {
-        let op = self.op(inst);
+impl Facts {
+    fn look_up(&mut self, f: &Function, arch: Arch, inst: Inst) {
+        self.classes[index(inst)] = self.class_of(f, inst);
+        let start = self.touches.len() as u32;
+        f.for_each_read(inst, |lane| self.touches.push(touch(f, inst, lane, true)));
+        let middle = self.touches.len() as u32;
+        f.for_each_write(inst, |lane| self.touches.push(touch(f, inst, lane, false)));
+        self.ranges[index(inst)] = [start, middle, self.touches.len() as u32];
+        if self.op(f, inst).category != Some(Category::Tensor) {
+            return;
+        }
+        if let Some(spacing) = addend_spacing(arch, &shaped_name(f, inst)) {
+            self.addend_spacings.insert(inst, spacing.cycles);
+        }
+        if let Some(place) = addend(f, inst) {
+            for touch in &mut self.touches[start as usize..middle as usize] {
+                touch.addend = touch.used_as == Use::Operand && u16::from(touch.slot.0) == place;
+            }
+        }
+    }
+
+    fn op(&self, f: &Function, inst: Inst) -> &Op {
+        &self.ops[f.inst(inst).opcode.as_u32() as usize]
+    }
+
+    fn class_of(&self, f: &Function, inst: Inst) -> Option<ClassNumber> {
+        let op = self.op(f, inst);
         match op.category {
-            Some(Category::Tensor) => self.table?.number(&shaped_name(self.f, inst)),
-            _ if op.class != op.class_64 && writes_pair(self.f, inst) => op.class_64,
+            Some(Category::Tensor) => self.table?.number(&shaped_name(f, inst)),
+            _ if op.class != op.class_64 && writes_pair(f, inst) => op.class_64,
             _ => op.class,
         }
     }
@@ -398,7 +419,7 @@ impl<'c, 'f> Distances<'c, 'f> {
     /// of the two need, and what was seen of their forms.
     pub fn between(&mut self, producer: Inst, high: bool, consumer: Inst, touch: &Touch) -> Between {
         if touch.addend
-            && let Some(&cycles) = self.code.addend_spacings.get(&producer)
+            && let Some(&cycles) = self.code.facts.addend_spacings.get(&producer)
         {
             return Between { cycles: u16::from(cycles), seen: Sighting::Unasked };
         }
@@ -415,7 +436,8 @@ impl<'c, 'f> Distances<'c, 'f> {
                 place(op.form.serial, predicate, user.form.late, touch.slot)
             }
         };
-        let class = |inst: Inst| code.classes[index(inst)].map_or(0xffff, |class| u64::from(class.get()));
+        let class =
+            |inst: Inst| code.facts.classes[index(inst)].map_or(0xffff, |class| u64::from(class.get()));
         let opcode = |inst: Inst| u64::from(code.f.inst(inst).opcode.as_u32());
         let classes = class(producer)
             | class(consumer) << 16
@@ -476,7 +498,7 @@ impl Between {
 /// Cycles that the classes of two instructions need.
 fn of_classes(code: &Code<'_>, producer: Inst, high: bool, consumer: Inst, touch: &Touch) -> u16 {
     let hazard = if touch.used_as == Use::Overwrite { Hazard::Waw } else { Hazard::Raw };
-    let (first, second) = (code.classes[index(producer)], code.classes[index(consumer)]);
+    let (first, second) = (code.facts.classes[index(producer)], code.facts.classes[index(consumer)]);
     let query = PairQuery {
         hazard,
         file: touch.file,
@@ -486,12 +508,12 @@ fn of_classes(code: &Code<'_>, producer: Inst, high: bool, consumer: Inst, touch
         used_as: touch.used_as,
         slot: touch.slot,
     };
-    let known = code.table.and_then(|table| table.distance(&query));
+    let known = code.facts.table.and_then(|table| table.distance(&query));
     // Who could read a result by now may overwrite it: compiled code does both in one instruction.
     let read = |slot| {
         let slot = (slot, touch.slot.1);
         let query = PairQuery { hazard: Hazard::Raw, used_as: Use::Operand, slot, ..query };
-        code.table.and_then(|table| table.distance(&query)).map(|distance| distance.safe)
+        code.facts.table.and_then(|table| table.distance(&query)).map(|distance| distance.safe)
     };
     let fixed = touch.file == File::General && !code.op(consumer).decoupled;
     let readable = || (1..=3).map(read).max().flatten().filter(|_| fixed);

@@ -26,11 +26,14 @@ pub fn rebuild(code: &Code<'_>, original: &Original) -> Result<Vec<Fields>, Unso
     let cfg = Cfg::new(code.f);
     let mut reads = FixedBitSet::with_capacity(code.f.inst_count());
     let mut eased = FixedBitSet::with_capacity(code.f.inst_count());
+    let mut tools = fields::Tools::new(code, original);
+    let mut given = boards::Given::default();
     let mut rounds = 0;
     while rounds < ROUNDS {
-        let boards = boards::assign(code, original, &cfg, &mut reads);
+        let boards = boards::assign(code, original, &cfg, &mut reads, &mut given);
         let asked = reads.count_ones(..);
-        let mut fields = match fields::assign(code, original, &cfg, &boards, &mut reads, &eased) {
+        let mut fields = match fields::assign(code, original, &cfg, &boards, (&mut reads, &eased), &mut tools)
+        {
             Ok(fields) => fields,
             // Where the tables ask for more than stalls can give, what the compiler left is enough, block by block.
             Err(Unsolvable { inst, obstacle: Obstacle::TooClose { .. } }) if !eased.contains(index(inst)) => {

@@ -15,7 +15,7 @@ use crate::came::{Step, least_cycles};
 use crate::code::{Between, Code, Distances, LANES, Sighting, Special, Touch, index};
 use crate::obstacle::{Obstacle, Rule, Unsolvable};
 use crate::original::{Depbar, Fields, Original};
-use crate::spacing::{Spacing, longest_read};
+use crate::spacing::{LONGEST, Spacing, longest_read};
 use crate::state::{Exit, Pending, Reading, Recent, State, Tag, boards, exclude, predicate_place};
 use fixedbitset::FixedBitSet;
 use rustc_hash::FxHashMap;
@@ -26,6 +26,8 @@ use sassafras_machine::constants;
 use sassafras_machine::dispatch::Pipe;
 use sassafras_machine::mined::seen::REACH;
 use sassafras_machine::mined::{File, Use};
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// How many pipes there are.
 pub const PIPES: usize = Pipe::ALL.len();
@@ -41,26 +43,109 @@ const PASSES: u32 = 64;
 /// How often a block may be gone through before its waits only grow.
 const FREE_VISITS: u32 = 8;
 
+/// What is asked for again and again, whatever the scoreboards are.
+pub struct Tools<'c, 'f> {
+    distances: Distances<'c, 'f>,
+    spacing: Spacing<'c, 'f>,
+    state: Option<State>,
+    visited: Visited,
+}
+
+/// What came of going through blocks, for when they are gone through again with nothing changed: from one round to the next most blocks
+/// have the same scoreboards.
+#[derive(Default)]
+struct Visited {
+    /// By block, the last ones behind the others.
+    by_block: Vec<Vec<Known>>,
+    /// How much is kept.
+    size: usize,
+}
+
+/// A block that was gone through with nothing to be done elsewhere because of it, and what came of that.
+struct Known {
+    entry: Rc<Exit>,
+    /// By instruction of the block.
+    floors: Vec<u8>,
+    /// How many of its instructions are eased; none is ever taken back.
+    eased: usize,
+    /// By instruction of the block; the scoreboards are those that were given.
+    fields: Vec<Fields>,
+    /// The states at calls inside the code.
+    calls: Vec<(Block, Inst, Rc<Exit>)>,
+    exit: Rc<Exit>,
+}
+
+impl Visited {
+    /// How many visits of a block are kept.
+    const EACH: usize = 4;
+    /// How many instructions and results under way are kept, about.
+    const MOST: usize = 1 << 20;
+
+    fn insert(&mut self, block: Block, known: Known) {
+        let size = known.fields.len() + known.entry.pending.len() + known.exit.pending.len();
+        if self.size + size > Visited::MOST {
+            self.by_block.iter_mut().for_each(Vec::clear);
+            self.size = 0;
+        }
+        self.size += size;
+        let kept = &mut self.by_block[block.as_u32() as usize];
+        if kept.len() == Visited::EACH {
+            kept.remove(0);
+        }
+        kept.push(known);
+    }
+}
+
+thread_local! {
+    /// A state that nobody uses: blocks by themselves are gone through thousands of times.
+    static SPARE: Cell<Option<State>> = const { Cell::new(None) };
+}
+
+impl Drop for Tools<'_, '_> {
+    fn drop(&mut self) {
+        SPARE.set(self.state.take());
+    }
+}
+
+impl<'c, 'f> Tools<'c, 'f> {
+    /// Nothing asked yet.
+    pub fn new(code: &'c Code<'f>, original: &'c Original) -> Tools<'c, 'f> {
+        let lanes = usize::from(LANES) + original.tokens.len();
+        let mut state = SPARE.take().unwrap_or_else(|| State::new(lanes));
+        state.fit(lanes);
+        let visited = Visited { by_block: (0..code.f.block_count()).map(|_| Vec::new()).collect(), size: 0 };
+        Tools {
+            distances: Distances::new(code),
+            spacing: Spacing::new(code, original),
+            state: Some(state),
+            visited,
+        }
+    }
+}
+
 /// Waits and stalls for every instruction. Instructions whose sources are overwritten with nothing to wait for are
 /// added to `reads`: they need a read scoreboard, and the fields do not count. Those that are `eased` stand no further behind others than they came.
-pub fn assign(
-    code: &Code<'_>,
+pub fn assign<'f>(
+    code: &Code<'f>,
     original: &Original,
     cfg: &Cfg,
     boards: &[Boards],
-    reads: &mut FixedBitSet,
-    eased: &FixedBitSet,
+    (reads, eased): (&mut FixedBitSet, &FixedBitSet),
+    tools: &mut Tools<'_, 'f>,
 ) -> Result<Vec<Fields>, Unsolvable> {
     let f = code.f;
+    let Tools { distances, spacing, state, visited } = tools;
+    let state = state.get_or_insert_with(|| State::new(usize::from(LANES) + original.tokens.len()));
     let blank = Fields { stall: 1, yields: false, write: None, read: None, wait: 0, reuse: 0 };
     let mut pass = Pass {
         code,
         original,
         boards,
         cfg,
-        distances: Distances::new(code),
-        spacing: Spacing::new(code, original),
-        state: State::new(usize::from(LANES) + original.tokens.len()),
+        distances,
+        spacing,
+        state,
+        visited,
         fields: vec![blank; f.inst_count()],
         floors: vec![0; f.inst_count()],
         edges: Edges::new(code, cfg),
@@ -81,7 +166,7 @@ pub fn assign(
 /// States on the edges of the control flow graph. A call inside the code is an edge too.
 struct Edges {
     /// By block: the instructions that control comes from, each with the state behind it.
-    entering: Vec<Vec<(Inst, Option<Exit>)>>,
+    entering: Vec<Vec<(Inst, Option<Rc<Exit>>)>>,
 }
 
 impl Edges {
@@ -105,7 +190,7 @@ impl Edges {
     }
 
     /// A new state behind an instruction. Returns whether it changed.
-    fn set(&mut self, to: Block, from: Inst, state: &Exit) -> bool {
+    fn set(&mut self, to: Block, from: Inst, state: &Rc<Exit>) -> bool {
         let edges = &mut self.entering[to.as_u32() as usize];
         let Some((_, slot)) = edges.iter_mut().find(|(inst, _)| *inst == from) else { return false };
         let changed = slot.as_ref() != Some(state);
@@ -115,11 +200,14 @@ impl Edges {
         changed
     }
 
-    fn merged(&self, block: Block) -> Exit {
+    fn merged(&self, block: Block) -> Rc<Exit> {
         let mut states =
             self.entering[block.as_u32() as usize].iter().filter_map(|(_, state)| state.as_ref());
-        let Some(mut merged) = states.next().cloned() else { return Exit::default() };
-        states.for_each(|state| merged.merge(state));
+        let Some(first) = states.next() else { return Rc::default() };
+        let mut merged = Rc::clone(first);
+        for state in states.filter(|state| !Rc::ptr_eq(state, first)) {
+            Rc::make_mut(&mut merged).merge(state);
+        }
         merged
     }
 }
@@ -181,14 +269,15 @@ struct Visit {
     waits: bool,
 }
 
-struct Pass<'a, 'f> {
+struct Pass<'a, 'c, 'f> {
     code: &'a Code<'f>,
     original: &'a Original,
     boards: &'a [Boards],
     cfg: &'a Cfg,
-    distances: Distances<'a, 'f>,
-    spacing: Spacing<'a, 'f>,
-    state: State,
+    distances: &'a mut Distances<'c, 'f>,
+    spacing: &'a mut Spacing<'c, 'f>,
+    state: &'a mut State,
+    visited: &'a mut Visited,
     fields: Vec<Fields>,
     /// Least stalls, found in earlier rounds.
     floors: Vec<u8>,
@@ -205,7 +294,7 @@ struct Pass<'a, 'f> {
     left: FxHashMap<(Inst, Inst), u16>,
 }
 
-impl Pass<'_, '_> {
+impl Pass<'_, '_, '_> {
     fn run(&mut self) -> Result<(), Unsolvable> {
         let f = self.code.f;
         let mut order = self.cfg.reverse_post_order().to_vec();
@@ -227,8 +316,8 @@ impl Pass<'_, '_> {
             budget = left.ok_or_else(|| unsettled(f.block_insts(block)))?;
             let Visit { again, waits } = self.block(block)?;
             waiting.set(next, waits);
-            again.into_iter().for_each(|changed| queue.insert(place[changed.as_u32() as usize]));
-            queue.difference_with(&waiting);
+            let again = again.into_iter().map(|changed| place[changed.as_u32() as usize]);
+            queue.extend(again.filter(|&place| !waiting.contains(place)));
         }
         Ok(())
     }
@@ -240,6 +329,11 @@ impl Pass<'_, '_> {
         let insts = self.code.f.block_insts(block);
         let Some(&first) = insts.first() else { return Ok(Visit::default()) };
         let mut again = Vec::new();
+        // Waits of blocks that only grow depend on those that were there.
+        let free = self.visits[block.as_u32() as usize] <= FREE_VISITS;
+        if free && self.repeat(block, &entry, &mut again) {
+            return Ok(Visit { again, waits: false });
+        }
         let (deficit, mask) = self.deficit(&entry, first, 0);
         if deficit.at > 0 {
             // Whoever leads here too soon stalls longer. All must be ready for what is waited for on any way here.
@@ -254,7 +348,9 @@ impl Pass<'_, '_> {
             }
         }
         let mut missed = unsettled(insts);
+        let mut alone = free && deficit.at <= 0;
         for _ in 0..PASSES {
+            let mut calls = Vec::new();
             let (mut again_here, mut waits) = (false, false);
             self.state.enter(&entry);
             let mut clock = 0;
@@ -268,6 +364,7 @@ impl Pass<'_, '_> {
                     let more = ready.at - clock;
                     let stall = i32::from(self.fields[index(before)].stall) + more;
                     if stall > i32::from(MAX_STALL) {
+                        alone = false;
                         self.floors[index(before)] = MAX_STALL;
                         let rest = stall - i32::from(MAX_STALL);
                         self.fields[index(before)].stall = MAX_STALL;
@@ -294,10 +391,11 @@ impl Pass<'_, '_> {
                 before = Some(inst);
                 if self.code.f.inst(inst).effects.contains(Effects::CALL) {
                     if let Some(callee) = callee(self.code, inst) {
-                        let exit = self.state.leave(clock);
+                        let exit = Rc::new(self.state.leave(clock));
                         if self.edges.set(callee, inst, &exit) {
                             again.push(callee);
                         }
+                        calls.push((callee, inst, exit));
                     }
                     // A call and a return take longer than anything of fixed latency.
                     self.state.clear();
@@ -306,15 +404,67 @@ impl Pass<'_, '_> {
             if again_here && !waits {
                 continue;
             }
-            let exit = self.state.leave(clock);
+            let exit = Rc::new(self.state.leave(clock));
             for &succ in self.cfg.succs(block) {
                 if self.edges.set(succ, insts[insts.len() - 1], &exit) {
                     again.push(succ);
                 }
             }
+            if alone {
+                let known = Known {
+                    entry,
+                    floors: insts.iter().map(|&inst| self.floors[index(inst)]).collect(),
+                    eased: self.count_eased(insts),
+                    fields: insts.iter().map(|&inst| self.fields[index(inst)]).collect(),
+                    calls,
+                    exit,
+                };
+                self.visited.insert(block, known);
+            }
             return Ok(Visit { again, waits });
         }
         Err(missed)
+    }
+
+    /// Takes over what came of a block that was gone through before with all that matters the same, and the blocks to go through again.
+    /// Who asked for a scoreboard then has asked.
+    fn repeat(&mut self, block: Block, entry: &Rc<Exit>, again: &mut Vec<Block>) -> bool {
+        let kept = &self.visited.by_block[block.as_u32() as usize];
+        if kept.is_empty() {
+            return false;
+        }
+        let insts = self.code.f.block_insts(block);
+        let eased = self.count_eased(insts);
+        let same = |known: &&Known| {
+            let came = || insts.iter().map(|&inst| (self.boards[index(inst)], self.floors[index(inst)]));
+            let were = known.fields.iter().zip(&known.floors);
+            let were =
+                were.map(|(fields, &floor)| (Boards { write: fields.write, read: fields.read }, floor));
+            known.eased == eased
+                && came().eq(were)
+                && (Rc::ptr_eq(&known.entry, entry) || known.entry == *entry)
+        };
+        let Some(known) = kept.iter().rev().find(same) else { return false };
+        for (&inst, &fields) in insts.iter().zip(&known.fields) {
+            self.fields[index(inst)] = fields;
+        }
+        let last = insts[insts.len() - 1];
+        let calls = known.calls.iter().map(|(callee, inst, exit)| (*callee, *inst, exit));
+        let succs = self.cfg.succs(block).iter().map(|&succ| (succ, last, &known.exit));
+        for (to, from, exit) in calls.chain(succs) {
+            if self.edges.set(to, from, exit) {
+                again.push(to);
+            }
+        }
+        true
+    }
+
+    fn count_eased(&self, insts: &[Inst]) -> usize {
+        if self.eased.is_clear() {
+            0
+        } else {
+            insts.iter().filter(|&&inst| self.eased.contains(index(inst))).count()
+        }
     }
 
     /// The least stall of an instruction, whatever follows. What never runs stands there for its stall alone.
@@ -458,7 +608,8 @@ impl Pass<'_, '_> {
         let block = self.block_of[index(inst)];
         let waits = self.fields[index(inst)].wait != 0;
         for &Recent { inst: first, at: issued, .. } in recent.iter().rev() {
-            if clock - issued >= i32::from(REACH) {
+            // Nothing is further away than the longest stall.
+            if clock - issued >= i32::from(REACH) || ready.at - issued >= LONGEST {
                 break;
             }
             let together = self.block_of[index(first)] == block;

@@ -19,6 +19,7 @@ use crate::replay::Replay;
 use crate::search::{Bounds, search};
 use sassafras_deps::Node;
 use sassafras_ir::Block;
+use std::sync::Arc;
 
 /// How often registers are found for an order, and an order for registers.
 const ROUNDS: usize = 3;
@@ -135,11 +136,13 @@ impl Refine<'_, '_> {
         let body = self.body(block);
         let mut order = body.original();
         let mut trial = block.clone();
+        let facts = Arc::clone(block.code(self.code.arch).facts());
         let (evaluations, most) = POLISHED;
         let bounds = Bounds { evaluations, most, least: 0, seed: 0 };
         let cycles = search(&body, &mut order, cycles, bounds, |order, limit| {
             trial.reorder(&body, order);
-            self.judge(&trial, original).filter(|&cycles| cycles <= limit)
+            let code = trial.code_again(self.code.arch, &facts);
+            self.judge_code(&trial, &code, original).filter(|&cycles| cycles <= limit)
         });
         block.reorder(&body, &order);
         cycles
@@ -147,9 +150,12 @@ impl Refine<'_, '_> {
 
     /// Cycles of a block as it would be written.
     fn judge(&self, block: &Alone, original: &Original) -> Option<u32> {
-        let code = block.code(self.code.arch);
-        let fields = rebuild(&code, original).ok()?;
-        let replay = Replay::new(&code, block.function.block_insts(block.only), &fields);
+        self.judge_code(block, &block.code(self.code.arch), original)
+    }
+
+    fn judge_code(&self, block: &Alone, code: &Code<'_>, original: &Original) -> Option<u32> {
+        let fields = rebuild(code, original).ok()?;
+        let replay = Replay::new(code, block.function.block_insts(block.only), &fields);
         let many = (self.resident as usize).clamp(FEW, MANY);
         Some([FEW, many].into_iter().map(|warps| replay.cycles(warps)).sum())
     }

@@ -27,7 +27,7 @@ pub struct Spacing<'c, 'f> {
 }
 
 /// What neighbours can be kept apart by.
-const LONGEST: i32 = 15;
+pub const LONGEST: i32 = 15;
 const UNASKED: u8 = 255;
 const RARE: u8 = 254;
 

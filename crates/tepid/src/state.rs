@@ -4,9 +4,11 @@
 //! whether something is over is told by comparing numbers.
 
 use crate::code::Touch;
+use fixedbitset::FixedBitSet;
 use sassafras_ir::Inst;
 use sassafras_machine::mined::seen::REACH;
 use smallvec::SmallVec;
+use std::cmp::Ordering;
 
 /// The scoreboards.
 pub const BOARDS: usize = 6;
@@ -104,35 +106,43 @@ impl Exit {
             *ours = (*ours).max(theirs);
         }
         self.settled = self.settled.max(other.settled);
-        for &(lane, theirs) in &other.reading {
-            match self.reading.iter_mut().find(|(ours, _)| *ours == lane) {
-                Some((_, ours)) => {
-                    *ours = Reading {
-                        fixed: ours.fixed.max(theirs.fixed),
-                        varying: ours.varying.max(theirs.varying),
-                    }
-                }
-                None => self.reading.push((lane, theirs)),
-            }
-        }
-        self.reading.sort_unstable_by_key(|&(lane, _)| lane);
-        for &(inst, theirs) in &other.recent {
-            match self.recent.iter_mut().find(|(ours, _)| *ours == inst) {
-                Some((_, ours)) => *ours = theirs.max(*ours),
-                None => self.recent.push((inst, theirs)),
-            }
-        }
-        self.recent.sort_unstable_by_key(|&(inst, _)| inst);
+        merge_sorted(&mut self.reading, &other.reading, |ours, theirs| Reading {
+            fixed: ours.fixed.max(theirs.fixed),
+            varying: ours.varying.max(theirs.varying),
+        });
+        merge_sorted(&mut self.recent, &other.recent, i32::max);
         for (ours, theirs) in self.free.iter_mut().zip(other.free) {
             *ours = (*ours).max(theirs);
         }
     }
 }
 
+/// Merges lists in the order of their keys.
+fn merge_sorted<K: Copy + Ord, V: Copy>(ours: &mut Vec<(K, V)>, theirs: &[(K, V)], both: impl Fn(V, V) -> V) {
+    if theirs.is_empty() {
+        return;
+    }
+    let merged = Vec::with_capacity(ours.len() + theirs.len());
+    let (mut old, mut new) =
+        (std::mem::replace(ours, merged).into_iter().peekable(), theirs.iter().peekable());
+    while let (Some(&(key, value)), Some(&&(other, theirs))) = (old.peek(), new.peek()) {
+        ours.push(match key.cmp(&other) {
+            Ordering::Less => (key, value),
+            Ordering::Equal => (key, both(value, theirs)),
+            Ordering::Greater => (other, theirs),
+        });
+        old.next_if(|_| key <= other);
+        new.next_if(|_| other <= key);
+    }
+    ours.extend(old);
+    ours.extend(new.copied());
+}
+
 /// The state inside a block.
 pub struct State {
     lanes: Vec<SmallVec<[Pending; 2]>>,
-    touched: Vec<u16>,
+    /// Lanes that something was ever under way on.
+    touched: FixedBitSet,
     /// By scoreboard: the number of the last instruction that waited for it.
     waited: [u32; BOARDS],
     /// By kind and queue: what has a smaller number is over.
@@ -150,7 +160,8 @@ pub struct State {
     /// When everything has settled.
     pub settled: i32,
     reading: Vec<Reading>,
-    read: Vec<u16>,
+    /// Lanes that were ever read.
+    read: FixedBitSet,
     /// How often each predicate has changed in this block: eight of each file.
     pub versions: [u32; 16],
     /// The instruction's number.
@@ -176,7 +187,7 @@ impl State {
     pub fn new(lanes: usize) -> State {
         State {
             lanes: vec![SmallVec::new(); lanes],
-            touched: Vec::new(),
+            touched: FixedBitSet::with_capacity(lanes),
             waited: [0; BOARDS],
             passed: [[0; QUEUES]; 2],
             setters: [[[0; BOARDS]; QUEUES]; 2],
@@ -186,11 +197,21 @@ impl State {
             free: [0; crate::fields::PIPES],
             settled: 0,
             reading: vec![Reading::default(); lanes],
-            read: Vec::new(),
+            read: FixedBitSet::with_capacity(lanes),
             versions: [0; 16],
             number: 0,
             recent: Vec::new(),
             sensitive: Vec::new(),
+        }
+    }
+
+    /// Makes room for so many lanes.
+    pub fn fit(&mut self, lanes: usize) {
+        if self.lanes.len() < lanes {
+            self.lanes.resize(lanes, SmallVec::new());
+            self.reading.resize(lanes, Reading::default());
+            self.touched.grow(lanes);
+            self.read.grow(lanes);
         }
     }
 
@@ -219,22 +240,20 @@ impl State {
         self.sensitive.clone_from(&self.recent);
         for &(lane, reading) in &entry.reading {
             self.reading[usize::from(lane)] = reading;
-            self.read.push(lane);
+            self.read.insert(usize::from(lane));
         }
         for &pending in &entry.pending {
-            self.touched.push(pending.lane);
+            self.touched.insert(usize::from(pending.lane));
             self.lanes[usize::from(pending.lane)].push(pending);
         }
     }
 
     /// Nothing is under way.
     pub fn clear(&mut self) {
-        for lane in self.touched.drain(..) {
-            self.lanes[usize::from(lane)].clear();
-        }
-        for lane in self.read.drain(..) {
-            self.reading[usize::from(lane)] = Reading::default();
-        }
+        self.touched.ones().for_each(|lane| self.lanes[lane].clear());
+        self.touched.clear();
+        self.read.ones().for_each(|lane| self.reading[lane] = Reading::default());
+        self.read.clear();
         self.waited = [0; BOARDS];
         self.passed = [[0; QUEUES]; 2];
         self.setters = [[[0; BOARDS]; QUEUES]; 2];
@@ -254,7 +273,7 @@ impl State {
         let reading = &mut self.reading[usize::from(lane)];
         reading.fixed = reading.fixed.max(until.fixed);
         reading.varying = reading.varying.max(until.varying);
-        self.read.push(lane);
+        self.read.insert(usize::from(lane));
     }
 
     /// Until when a lane may still be read.
@@ -341,7 +360,7 @@ impl State {
             list.retain(|p| p.guarded || now - p.issued < HORIZON);
         }
         list.push(pending);
-        self.touched.push(pending.lane);
+        self.touched.insert(usize::from(pending.lane));
     }
 
     /// The tag, if its predicate has not changed since.
@@ -351,20 +370,15 @@ impl State {
 
     /// All that is guarded and not over.
     pub fn guarded(&self) -> Vec<Pending> {
-        let mut lanes = self.touched.clone();
-        lanes.sort_unstable();
-        lanes.dedup();
-        let all = lanes.into_iter().flat_map(|lane| self.on(lane));
+        let all = self.touched.ones().flat_map(|lane| &self.lanes[lane]);
         all.filter(|p| p.guarded && !self.is_over(p)).copied().collect()
     }
 
     /// The state as a block that follows sees it.
-    pub fn leave(&mut self, clock: i32) -> Exit {
-        self.touched.sort_unstable();
-        self.touched.dedup();
+    pub fn leave(&self, clock: i32) -> Exit {
         let mut pending: Vec<Pending> = Vec::new();
-        for &lane in &self.touched {
-            for p in &self.lanes[usize::from(lane)] {
+        for lane in self.touched.ones() {
+            for p in &self.lanes[lane] {
                 let over = if p.guarded { self.is_over(p) } else { clock - p.issued >= HORIZON };
                 if over {
                     continue;
@@ -403,15 +417,13 @@ impl State {
         recent
     }
 
-    fn still_reading(&mut self, clock: i32) -> Vec<(u16, Reading)> {
-        self.read.sort_unstable();
-        self.read.dedup();
-        let left = |lane: &u16| {
-            let Reading { fixed, varying } = self.reading[usize::from(*lane)];
+    fn still_reading(&self, clock: i32) -> Vec<(u16, Reading)> {
+        let left = |lane: usize| {
+            let Reading { fixed, varying } = self.reading[lane];
             let left = Reading { fixed: (fixed - clock).max(0), varying: (varying - clock).max(0) };
-            (left != Reading::default()).then_some((*lane, left))
+            (left != Reading::default()).then_some((lane as u16, left))
         };
-        self.read.iter().filter_map(left).collect()
+        self.read.ones().filter_map(left).collect()
     }
 }
 

@@ -2,10 +2,11 @@
 
 use super::moved;
 use crate::body::Body;
-use crate::code::{Code, Sources, index};
+use crate::code::{Code, Facts, Sources, index};
 use sassafras_deps::Node;
 use sassafras_ir::{Block, Function, Inst, Lane, Span};
 use sassafras_machine::Arch;
+use std::sync::Arc;
 
 /// A block by itself. Its instructions are numbered by the positions that they came in.
 #[derive(Clone)]
@@ -30,6 +31,11 @@ impl Alone {
     /// With what the passes ask about it.
     pub fn code(&self, arch: Arch) -> Code<'_> {
         Code::new(&self.function, &self.sources, arch)
+    }
+
+    /// As [`Alone::code`], with what was looked up before the block got another order.
+    pub fn code_again(&self, arch: Arch, facts: &Arc<Facts>) -> Code<'_> {
+        Code::reordered(&self.function, &self.sources, arch, facts)
     }
 
     /// By position: whether an instruction reads its sources late.
