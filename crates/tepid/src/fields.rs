@@ -828,7 +828,7 @@ impl Pass<'_, '_, '_> {
         for touch in code.writes(inst) {
             let guarded = code.is_guarded(inst, touch);
             let board = result.filter(|_| guarded);
-            let pending = new(touch.lane, true, touch.high, guarded, board, &self.state);
+            let pending = new(touch.lane, true, touch.high, guarded, board, self.state);
             self.state.add(pending);
         }
         if op.decoupled {
@@ -838,7 +838,7 @@ impl Pass<'_, '_, '_> {
                 // Uniform registers are read at issue, but by bulk copies, which have no other sources.
                 let uniform = touch.file == File::Uniform && self.original.is_fence(inst);
                 if plain && (general || uniform) {
-                    let pending = new(touch.lane, false, touch.high, true, read.or(write), &self.state);
+                    let pending = new(touch.lane, false, touch.high, true, read.or(write), self.state);
                     self.state.add(pending);
                 }
             }
@@ -854,12 +854,12 @@ impl Pass<'_, '_, '_> {
         if op.category == Some(Category::Uniform) && !op.decoupled {
             // Uniform arithmetic reads its sources later than uniform loads and moves write theirs.
             for touch in code.reads(inst).iter().filter(|touch| touch.file == File::Uniform) {
-                let pending = new(touch.lane, false, touch.high, false, None, &self.state);
+                let pending = new(touch.lane, false, touch.high, false, None, self.state);
                 self.state.add(pending);
             }
         }
         if let Some(&lane) = self.original.tokens.get(&inst) {
-            let mut pending = new(lane, true, false, true, result, &self.state);
+            let mut pending = new(lane, true, false, true, result, self.state);
             if !self.original.is_fence(inst) {
                 pending.queue = 0; // whoever orders memory waits for the read itself, not for a later one
             }

@@ -157,7 +157,7 @@ mod tests {
         let proposal = Proposal { block: Block::from_u32(0), order, names: None, by: "test" };
         let field = |i: u32| tepid::Fields {
             stall: (i % 16) as u8,
-            yields: i % 3 == 0,
+            yields: i.is_multiple_of(3),
             write: Some((i % 7) as u8).filter(|&board| board < 6),
             read: Some((i % 5) as u8),
             wait: (i % 64) as u8,
