@@ -203,7 +203,7 @@ class Maker:
         if i + 1 >= len(block) or not (_movable(block[i]) and _movable(block[i + 1])):
             return
         first, second = block[i], block[i + 1]
-        shared = _dependence(first, second)
+        shared = dependence(first, second)
         if shared is None:
             return
         layout = self.rng.choice(("stay", "move"))
@@ -258,7 +258,7 @@ def _movable(instruction):
     )
 
 
-def _dependence(first, second):
+def dependence(first, second):
     """The strongest (kind, register) by which the second depends on the first."""
     for kind, registers in (
         (flow.RAW, first.writes & second.reads),

@@ -52,6 +52,7 @@ class Instruction:
     reads: frozenset = frozenset()
     writes: frozenset = frozenset()
     trusted: bool = True  # text and live ranges agree
+    live: frozenset = frozenset()  # registers with any mark: in use here
     stall: int = 0
     write_board: int = control.NONE
     read_board: int = control.NONE
@@ -79,7 +80,7 @@ class Instruction:
         """The same instruction under other control bits, perhaps at another place."""
         copy = Instruction(
             self.offset if offset is None else offset, self.text, word, self.guard, self.opcode, self.operands,
-            self.reads, self.writes, self.trusted,
+            self.reads, self.writes, self.trusted, self.live,
         )
         copy.set_control()
         return copy
@@ -142,6 +143,7 @@ class Kernel:
 
     name: str
     blocks: list = field(default_factory=list)
+    labels: dict = field(default_factory=dict)  # offsets of the instructions behind them, by name
 
     def instructions(self):
         return [i for block in self.blocks for i in block]
@@ -227,19 +229,21 @@ class _Columns:
                     self.map[column] = (FILES[title], int(digits))
 
     def sets(self, comment):
-        reads, writes = set(), set()
-        for match in re.finditer(r"[\^vx]", comment):
+        """(read, written, in use)"""
+        reads, writes, live = set(), set(), set()
+        for match in re.finditer(r"[\^vx:]", comment):
             register = self.map.get(match.start())
             if register is None:
                 raise ValueError(f"a mark in column {match.start()}, which stands for no register: {comment}")
+            live.add(register)
             if match[0] in "vx":
                 reads.add(register)
             if match[0] in "^x":
                 writes.add(register)
-        return reads, writes
+        return reads, writes, live
 
 
-def _correct(instruction, reads, writes):
+def _correct(instruction, reads, writes, live=()):
     """What the live ranges are known to get wrong."""
     base = instruction.base
     if base == "LDGSTS":
@@ -253,7 +257,7 @@ def _correct(instruction, reads, writes):
             (reads if base == "P2R" else writes).update(bits)
         else:
             instruction.trusted = False
-    instruction.reads, instruction.writes = frozenset(reads), frozenset(writes)
+    instruction.reads, instruction.writes, instruction.live = frozenset(reads), frozenset(writes), frozenset(live)
     instruction.trusted &= _agrees(instruction)
 
 
@@ -274,7 +278,7 @@ def _agrees(instruction):
 def parse(lines):
     """A listing from the lines of `nvdisasm -c -hex -plr -lrm narrow`."""
     arch, kernels, kernel, block, columns, pending = None, [], None, None, _Columns(), None
-    cut = True
+    cut, labels = True, []
     for line in lines:
         line = line.rstrip("\n")
         code, bar, comment = line.partition("// |")
@@ -282,7 +286,7 @@ def parse(lines):
         if not bar:
             code = code.partition("// +")[0]
         if pending is None and (match := _SECTION.search(code)):
-            kernel, columns, cut = Kernel(match[1].strip('"')), _Columns(), True
+            kernel, columns, cut, labels = Kernel(match[1].strip('"')), _Columns(), True, []
             kernels.append(kernel)
             continue
         if arch is None and (match := _ARCH.search(code)):
@@ -301,13 +305,16 @@ def parse(lines):
             if cut:
                 block = []
                 kernel.blocks.append(block)
+            kernel.labels.update((label, pending.offset) for label in labels)
+            labels = []
             block.append(pending)
             cut = pending.base in CONTROL
             pending = None
         elif comment and not code.strip() and columns.header(comment):
             pass
-        elif _LABEL.match(code.strip()):
+        elif match := _LABEL.match(code.strip()):
             cut = True
+            labels.append(match[1])
     if arch is None:
         raise ValueError("no architecture in nvdisasm's output")
     return Listing(arch, [k for k in kernels if k.blocks])
