@@ -247,7 +247,12 @@ def fatbinary(entries):
     return struct.pack("<IHHQ", containers.MAGIC, 1, 16, len(body)) + body
 
 
-def heavy(cubins, texts, rng):
+# What may lie between what compresses well: one byte for so many.
+_FREIGHT = {containers.LZ4: 200, containers.ZSTD: 1000}
+BOMBS = ((containers.LZ4, 15), (containers.LZ4, 75), (containers.ZSTD, 15), (containers.ZSTD, 400))
+
+
+def heavy(cubins, texts, rng, bombs=BOMBS):
     """[(name, kind, bytes)] made of good files: `cubins` as (architecture, bytes), texts as (kind, bytes)."""
     made = []
     for arch, data in cubins:
@@ -259,20 +264,20 @@ def heavy(cubins, texts, rng):
             "its code over and over": (own * (room // len(own) + 1))[:room],
             "one word over and over": own[: 16 * (room // 16 > 0)] * (room // 16),
             "random words": rng.randbytes(room),
+            "a few random words": rng.randbytes(800 * 16),
             "its words in any order": b"".join(rng.choice([own[i : i + 16] for i in range(0, size, 16)]) for _ in range(room // 16)),
         }
         for name, code in codes.items():
             made.append((f"sm_{arch}: {name}, {len(code) >> 4} instructions", "binary", long_code(data, code)[:MOST]))
         for name, period in (("zeros", bytes(16)), ("its code", own)):
-            for compression, pack, most in ((containers.LZ4, lz4_packed, 100), (containers.ZSTD, zstd_packed, 500)):
-                for megabytes in (16, most):
-                    code = (period * ((megabytes << 20) // len(period) + 1))[: megabytes << 20]
-                    whole = long_code(data, code)
-                    stored = pack(whole)
-                    if stored and len(stored) < MOST - 200:
-                        # Where a ratio is bound, bytes that mean nothing make it smaller.
-                        made.append((f"sm_{arch}: {megabytes} MiB of {name} in {compression}", "binary",
-                                     fatbinary([(arch, compression, stored, len(whole))])))
+            for compression, megabytes in bombs:
+                code = (period * ((megabytes << 20) // len(period) + 1))[: megabytes << 20]
+                # Readers may bound how much a byte stands for: bytes that mean nothing bring that down.
+                whole = long_code(data + rng.randbytes(len(code) // _FREIGHT[compression]), code)
+                stored = (lz4_packed if compression == containers.LZ4 else zstd_packed)(whole)
+                if stored and len(stored) < MOST - 200:
+                    made.append((f"sm_{arch}: {megabytes} MiB of {name} in {len(stored)} bytes of {compression}", "binary",
+                                 fatbinary([(arch, compression, stored, len(whole))])))
         small = lz4_packed(data)
         count = (MOST - 100) // (len(small) + 72)
         made.append((f"sm_{arch}: {count} images", "binary", fatbinary([(arch, containers.LZ4, small, len(data))] * count)))

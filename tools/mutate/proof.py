@@ -176,7 +176,7 @@ def _with_words(kernel, data, start):
 
 
 # They end a stretch of code that can be timed, but control always goes on behind them.
-_GOES_ON = frozenset("YIELD WARPSYNC ACQBULK".split())
+_GOES_ON = frozenset("YIELD WARPSYNC ACQBULK BREAK".split())
 
 
 def _joined(kernel):
@@ -349,6 +349,18 @@ def _ptx_apart(one, two):
     return one[1] == two[1] and (one[3] <= two[2] or two[3] <= one[2])
 
 
+def _unread_result(source, old, new):
+    """Whether an instruction only has another register for its result, and nobody reads either of them."""
+    one, two = _statement(old), _statement(new)
+    if one is None or two is None or "{" in old or len(one[0]) != 1 or len(two[0]) != 1:
+        return False
+    (was,), (is_,) = one[0], two[0]
+    only = old.replace(was, is_, 1) == new
+    return only and not any(s and {was, is_} & s[1] for s in map(_statement, source.split("\n"))) and not any(
+        re.search(rf"{re.escape(r)}\b", line) for r in (was, is_) for line in source.split("\n") if _statement(line) is None
+    )
+
+
 def _exchanged(one, two):
     """Whether lines that are not where they were have nothing in common with what they crossed."""
     before, after = one.split("\n"), two.split("\n")
@@ -357,7 +369,10 @@ def _exchanged(one, two):
     places = [n for n, (a, b) in enumerate(zip(before, after)) if a != b]
     if not places or places[-1] - places[0] > 200:
         return False
-    old, new = ([line for line in lines[places[0] : places[-1] + 1] if line.strip()] for lines in (before, after))
+    if len(places) == 1:
+        return _unread_result(one, before[places[0]], after[places[0]])
+    stretch = slice(places[0], places[-1] + 1)
+    old, new = ([line for line in lines[stretch] if _PTX_COMMENT.sub(" ", line).strip()] for lines in (before, after))
     if sorted(old) != sorted(new) or len(set(old)) != len(old):
         return False
     statements = {line: _statement(line) for line in old}

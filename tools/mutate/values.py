@@ -22,7 +22,7 @@ _SPACES = {"LDS": "shared", "STS": "shared", "ATOMS": "shared", "LDSM": "shared"
            "LDG": "global", "STG": "global", "ATOMG": "global", "RED": "global", "REDG": "global",
            "TEX": "texture", "TLD": "texture", "TLD4": "texture", "TXD": "texture", "TMML": "texture", "TXQ": "texture",
            "SHFL": "warp", "VOTE": "warp", "MATCH": "warp", "REDUX": "warp", "VOTEU": "warp", "R2UR": "warp"}
-_FIXED = re.compile(r"SR_(TID|CTAID|NTID|NCTAID|LANEID|LTMASK|EQMASK|GEMASK|GTMASK|LEMASK|CgaCtaId|SWINLO|VIRTID)\b")
+_FIXED = re.compile(r"\b(SRZ|SR_(TID|CTAID|NTID|NCTAID|LANEID|LTMASK|EQMASK|GEMASK|GTMASK|LEMASK|CgaCtaId|SWINLO|VIRTID))\b")
 _ADDRESS = re.compile(r"\[([^\[\]]*)\]$")
 _WIDTH = re.compile(r"\.(8|U8|S8|16|U16|S16|64|128)\b")
 _ENDS = frozenset(("EXIT", "KILL"))
@@ -42,7 +42,7 @@ def _shape(instruction):
 def _plain(instruction):
     """Whether it only makes values of values."""
     constant = instruction.base == "LDG" and "CONSTANT" in instruction.opcode
-    special = instruction.base in ("S2R", "S2UR") and _FIXED.search(instruction.text)
+    special = instruction.base in ("S2R", "S2UR", "CS2R", "CS2UR") and _FIXED.search(instruction.text)
     return bool(constant or special or _ARITHMETIC.fullmatch(instruction.base))
 
 

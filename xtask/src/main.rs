@@ -5,6 +5,7 @@
 //! * [`tools`]: installing the pinned tools of `tools.toml`;
 //! * [`corpus`]: compiling the corpus of real code;
 //! * [`browser`]: the report of an analysis in a real browser;
+//! * [`damage`]: files with one thing wrong, and files damaged beyond recognition;
 //! * [`first_contact`]: wheels that nobody here has opened, verified and rescheduled, with a ledger;
 //! * [`fuzz`]: building and running fuzz targets on a stable toolchain;
 //! * [`hazards`]: mining distances, stalls that no rule asks for, and mutants against the hazard checker;
@@ -14,6 +15,7 @@
 
 mod browser;
 mod corpus;
+mod damage;
 mod first_contact;
 mod fuzz;
 mod hazards;
@@ -87,6 +89,34 @@ enum Task {
         /// Another seed gives other mutants
         #[arg(long, default_value_t = 1)]
         seed: u32,
+    },
+    /// Make rescheduled files wrong, one thing each, and see whether the comparison with the original refuses them
+    ///
+    /// Cubins and PTX of the corpus, fatbinaries, a grown library and archives made of them, and FILES, rescheduled in several ways. What is accepted must
+    /// be proven by tools/mutate, which shares nothing with the checker. Tables and what got through go to target/wrong-files.
+    WrongFiles {
+        /// How many
+        #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+        count: u32,
+        /// Another seed gives other damage
+        #[arg(long, default_value_t = 1)]
+        seed: u32,
+        /// Libraries, archives, cubins and PTX, beside the corpus
+        files: Vec<std::path::PathBuf>,
+    },
+    /// Damage files of every kind and see that no command panics, takes over 10 s or over 1 GiB
+    ///
+    /// Commands run with limits of processor time and address space; files under a megabyte that are made to cost much go through every
+    /// command, too. Tables and what failed go to target/broken-files.
+    BrokenFiles {
+        /// How many
+        #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+        count: u32,
+        /// Another seed gives other damage
+        #[arg(long, default_value_t = 1)]
+        seed: u32,
+        /// More good files
+        files: Vec<std::path::PathBuf>,
     },
     /// Run rescheduled code on a GPU and compare every bit: needs one, and PyTorch for some parts
     ///
@@ -162,6 +192,8 @@ fn run(task: Task) -> Result<()> {
         Task::Mine { options, files } => hazards::mine(&project, options, &files),
         Task::Residue { kinds, example, files } => hazards::residue(&project, kinds, &example, &files),
         Task::Mutants { count, seed } => hazards::mutants(&project, count, seed),
+        Task::WrongFiles { count, seed, files } => damage::wrong_files(&project, count, seed, &files),
+        Task::BrokenFiles { count, seed, files } => damage::broken_files(&project, count, seed, &files),
         Task::Silicon(options) => silicon::silicon(&project, &options),
         Task::FirstContact(options) => first_contact::first_contact(&project, &options),
         Task::PtxTable => ptx_table::write(&project),

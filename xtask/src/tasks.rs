@@ -2,6 +2,7 @@
 
 use crate::browser;
 use crate::corpus;
+use crate::damage;
 use crate::fuzz;
 use crate::hazards;
 use crate::project::{Project, run};
@@ -48,6 +49,8 @@ fn test_steps(project: &Project, steps: &mut Steps) {
     steps.run("tests", || run(&mut workspace_test(project, &TEST_TARGETS)?));
     steps.run("constraint solver", || run(&mut project.cargo(SOLVER_TEST)));
     steps.run("mutants", || hazards::short_mutants(project));
+    steps.run("wrong files", || damage::short_wrong_files(project));
+    steps.run("broken files", || damage::short_broken_files(project));
     match browser::find() {
         Ok(found) => drop(steps.run("report in a browser", || browser::check(project, &found))),
         Err(why) => steps.left_out("report in a browser", &why),

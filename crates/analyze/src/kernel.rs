@@ -20,7 +20,7 @@ use sassafras_deps::{BuildOptions, EdgeKind, build};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::dominators::Dominators;
 use sassafras_ir::loops::{Loop, Loops};
-use sassafras_ir::{Block, Effects, Inst};
+use sassafras_ir::{Block, Effects, Function, Inst};
 use sassafras_machine::multiprocessor::Launch;
 use sassafras_tepid::classify::{Class, Place, Profile};
 use sassafras_tepid::code::index;
@@ -84,6 +84,9 @@ pub struct Summary {
     pub blocks: u32,
     /// Loops.
     pub loops: u32,
+    /// Those of them that were not looked at: there is too much in loops inside loops.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub loops_left_out: u32,
     /// Estimated latency: cycles for one warp alone, loops taken to go round ten times.
     pub latency: f64,
     /// The same per warp when all overlap.
@@ -206,6 +209,32 @@ pub struct Moment {
     pub unit: Option<sassafras_machine::guidance::GuidanceUnit>,
 }
 
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// The most instructions that ways around loops have together. Loops inside loops repeat them; compiled code of 87,000 instructions
+/// stays far below.
+const MOST_IN_LOOPS: usize = 1 << 18;
+/// Finding a way looks at every block; so many cost as much as an instruction on it.
+const BLOCKS_PER_INSTRUCTION: usize = 64;
+
+/// The loops that are looked at with a way around each, outer ones first. Inner ones matter most, and are left out last.
+fn looked_at(f: &Function, cfg: &Cfg, loops: &Loops) -> Vec<(Loop, Way)> {
+    let mut ids: Vec<Loop> = loops.iter().collect();
+    ids.sort_by_key(|&id| loops.depth(id));
+    let (mut found, mut left) = (Vec::new(), MOST_IN_LOOPS);
+    for id in ids.into_iter().rev() {
+        let way = way::around(f, cfg, loops, id);
+        let cost = way.insts.len() + f.block_count() / BLOCKS_PER_INSTRUCTION;
+        let Some(rest) = left.checked_sub(cost) else { break };
+        left = rest;
+        found.push((id, way));
+    }
+    found.reverse();
+    found
+}
+
 /// Looks at a function from all sides.
 pub fn analyze(subject: &Subject<'_, '_>) -> Kernel {
     let code = subject.code;
@@ -221,10 +250,8 @@ pub fn analyze(subject: &Subject<'_, '_>) -> Kernel {
     let mut reports: Vec<(f64, Loop, LoopReport)> = Vec::new();
     let mut lost: Vec<Option<u32>> = vec![None; f.inst_count()];
     // Outer loops first, so that inner ones have the last word about their instructions.
-    let mut ids: Vec<Loop> = loops.iter().collect();
-    ids.sort_by_key(|&id| loops.depth(id));
-    for id in ids {
-        let (report, steady, way) = about.report(&loops, id, way::around(f, &cfg, &loops, id));
+    for (id, way) in looked_at(f, &cfg, &loops) {
+        let (report, steady, way) = about.report(&loops, id, way);
         for (&inst, cycles) in way.insts.iter().zip(steady.lost_alone()) {
             lost[index(inst)] = Some(cycles);
         }
@@ -257,7 +284,8 @@ pub fn analyze(subject: &Subject<'_, '_>) -> Kernel {
     let summary = Summary {
         instructions: instructions.len() as u32,
         blocks: blocks.len() as u32,
-        loops: loop_reports.len() as u32,
+        loops: loops.len() as u32,
+        loops_left_out: (loops.len() - loop_reports.len()) as u32,
         latency: sum(|block| block.time),
         throughput: sum(|block| block.tepid_time),
         live_peak: live.iter().copied().max().unwrap_or(0),
@@ -427,4 +455,39 @@ impl About<'_, '_> {
 fn held_by(issue: &Issue) -> Option<String> {
     let longest = causes(&issue.lost).into_iter().rev().max_by_key(|(cycles, _)| *cycles);
     longest.filter(|(cycles, _)| *cycles > 0).map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sassafras_ir::text::parse;
+    use std::fmt::Write;
+
+    /// How many loops of a nest so deep are looked at, and which of them last.
+    fn nest(depth: usize) -> (usize, u32) {
+        let mut text = "func f sm_90 (R0, R2) {\n^a:\n R4 = FADD R0, R2\n".to_owned();
+        for n in 0..depth {
+            let _ = writeln!(text, "^head{n}:\n R5 = FADD R4, R2\n R6 = FADD R4, R2");
+        }
+        for n in (0..depth).rev() {
+            let _ = writeln!(text, "^latch{n}:\n R7 = FADD R6, R2\n @P1 BRA ^head{n} !branch");
+        }
+        text += "^b:\n EXIT !exit\n}";
+        let module = parse(&text).expect("parses");
+        let f = &module.functions[0];
+        let cfg = Cfg::new(f);
+        let loops = Loops::new(f, &cfg, &Dominators::new(f, &cfg));
+        assert_eq!(loops.len(), depth);
+        let found = looked_at(f, &cfg, &loops);
+        assert!(found.is_sorted_by_key(|(id, _)| loops.depth(*id)));
+        (found.len(), found.last().map_or(0, |(id, _)| loops.depth(*id)))
+    }
+
+    #[test]
+    fn deep_nests_lose_their_outer_loops() {
+        assert_eq!(nest(100), (100, 100));
+        let (found, deepest) = nest(2000);
+        assert!((100..1000).contains(&found), "{found}");
+        assert_eq!(deepest, 2000, "inner loops matter most");
+    }
 }

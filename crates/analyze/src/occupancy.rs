@@ -35,7 +35,9 @@ impl Occupancy {
         let warps = sm.resident_warps(launch);
         // Where the number of blocks is said, it does not follow from registers.
         let counted = launch.registers.filter(|_| launch.blocks.is_none());
-        let fewer = counted.and_then(|registers| (1..registers).rev().find(|&fewer| with(fewer) > warps));
+        // A damaged file may claim any number.
+        let below = |registers: u32| 1..registers.min(MOST_REGISTERS + 1);
+        let fewer = counted.and_then(|registers| below(registers).rev().find(|&fewer| with(fewer) > warps));
         let more = counted.map(|registers| {
             let spare = (registers..=MOST_REGISTERS).take_while(|&more| with(more) == warps).last();
             spare.unwrap_or(registers) - registers
@@ -74,6 +76,8 @@ mod tests {
             (full.warps, full.most, full.registers_to_save, full.registers_to_spare),
             (16, 16, None, Some(0))
         );
+        let claimed = Occupancy::new(arch, &launch(u32::MAX, 0));
+        assert_eq!((claimed.warps, claimed.warps_then), (2, Some(4)), "any number that a file claims");
         let shared = Occupancy::new(arch, &launch(128, 100 << 10));
         assert_eq!(
             (shared.warps, shared.registers_to_save),

@@ -25,6 +25,8 @@ impl Cfg {
             rpo: Vec::new(),
             rpo_index: SecondaryMap::with_capacity(f.block_count()),
         };
+        // By block, the last one that has it as a successor: a branch may name very many.
+        let mut named_by: SecondaryMap<Block, Option<Block>> = SecondaryMap::with_capacity(f.block_count());
         let mut blocks = f.blocks().peekable();
         while let Some(block) = blocks.next() {
             let last = f.block_insts(block).last().copied();
@@ -34,7 +36,7 @@ impl Cfg {
                 data.guard.is_some() || !data.effects.intersects(Effects::TERMINATOR)
             });
             for succ in targets.chain(blocks.peek().copied().filter(|_| falls)) {
-                if !cfg.succs[block].contains(&succ) {
+                if named_by[succ].replace(block) != Some(block) {
                     cfg.succs[block].push(succ);
                     cfg.preds[succ].push(block);
                 }

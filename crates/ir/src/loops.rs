@@ -16,6 +16,10 @@ struct LoopData {
     latches: Vec<Block>,
     parent: Option<Loop>,
     depth: u32,
+    /// Its number when every loop comes before those inside it.
+    first: u32,
+    /// How many loops there are in it, itself included: they have the numbers from `first` on.
+    nest: u32,
 }
 
 /// The loops of a function, inner ones before outer ones.
@@ -60,12 +64,35 @@ impl Loops {
             // Parents come later in the list, so their depth is known when walking backwards.
             found.loops[id].depth = found.loops[id].parent.map_or(1, |p| found.loops[p].depth + 1);
         }
+        found.number();
         found
+    }
+
+    /// Numbers the loops so that those inside a loop follow it.
+    fn number(&mut self) {
+        for id in self.loops.keys() {
+            let nest = self.loops[id].nest;
+            if let Some(parent) = self.loops[id].parent {
+                self.loops[parent].nest += nest;
+            }
+        }
+        let mut free: SecondaryMap<Loop, u32> = SecondaryMap::with_capacity(self.loops.len());
+        let mut free_outside = 0;
+        for id in self.loops.keys().rev() {
+            let next = match self.loops[id].parent {
+                Some(parent) => &mut free[parent],
+                None => &mut free_outside,
+            };
+            let first = *next;
+            *next += self.loops[id].nest;
+            self.loops[id].first = first;
+            free[id] = first + 1;
+        }
     }
 
     fn grow(&mut self, cfg: &Cfg, header: Block, latches: Vec<Block>) {
         let mut work = latches.clone();
-        let id = self.loops.push(LoopData { header, latches, parent: None, depth: 0 });
+        let id = self.loops.push(LoopData { header, latches, parent: None, depth: 0, first: 0, nest: 1 });
         self.claim(header, id);
         while let Some(block) = work.pop() {
             // Of a finished inner loop only its header's predecessors matter.
@@ -151,14 +178,9 @@ impl Loops {
 
     /// Whether the block is in the loop or in one inside it.
     pub fn contains(&self, id: Loop, block: Block) -> bool {
-        let mut at = self.innermost[block];
-        while let Some(inner) = at {
-            if inner == id {
-                return true;
-            }
-            at = self.loops[inner].parent;
-        }
-        false
+        let data = &self.loops[id];
+        self.innermost[block]
+            .is_some_and(|inner| (data.first..data.first + data.nest).contains(&self.loops[inner].first))
     }
 
     /// Whether the graph has a cycle that is entered at more than one block; such a cycle is not listed as a loop.

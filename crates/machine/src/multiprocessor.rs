@@ -73,7 +73,9 @@ impl Multiprocessor {
     pub fn resident_warps(&self, launch: &Launch) -> u32 {
         let per_block = launch.threads.unwrap_or(USUAL_THREADS).div_ceil(WARP).clamp(1, self.warps);
         let blocks = launch.blocks.unwrap_or_else(|| {
-            let per_warp = (launch.registers.unwrap_or(WARP) * WARP).next_multiple_of(self.register_unit);
+            // As many as there are at most: a damaged file may claim any number.
+            let registers = launch.registers.unwrap_or(WARP).min(self.registers);
+            let per_warp = (registers * WARP).next_multiple_of(self.register_unit);
             let by_registers = self.registers / per_warp.max(self.register_unit) / per_block;
             let by_warps = self.warps / per_block;
             let by_shared = match launch.shared {
@@ -192,6 +194,7 @@ mod tests {
         assert_eq!(launch(128, 256, 0), 4);
         assert_eq!(launch(32, 1024, 0), 16);
         assert_eq!(launch(255, 256, 0), 2);
+        assert_eq!(launch(u32::MAX, 256, 0), 2, "a block always runs, whatever a file claims");
         assert_eq!(launch(40, 128, 100 << 10), 2, "two blocks by shared memory");
         assert_eq!(launch(32, 32, 0), 8, "32 blocks of a warp");
         let said = Launch { registers: Some(128), threads: Some(128), shared: 0, blocks: Some(1) };

@@ -92,6 +92,10 @@ pub fn kernel(kernel: &Kernel, parts: &Parts) -> String {
                     number(s.latency),
                     number(s.throughput)
                 );
+                if s.loops_left_out > 0 {
+                    let left_out = counted(s.loops_left_out, "loop");
+                    let _ = writeln!(out, "{left_out} left out: there is too much in loops inside loops");
+                }
                 occupancy(&mut out, kernel);
             }
             View::Guidance => guidance(&mut out, kernel, &shown),

@@ -117,7 +117,24 @@ pub enum LiftError {
         /// How many.
         blocks: usize,
     },
+    /// Many branches to unknown places among many blocks.
+    #[error(
+        "`{name}`: too many branches with unknown targets up to {address:#x} in a function of {blocks} blocks; they may \
+         have {MOST_UNKNOWN_WAYS} ways"
+    )]
+    TooManyWays {
+        /// The function.
+        name: String,
+        /// The branch that is one too many.
+        address: u64,
+        /// How many.
+        blocks: usize,
+    },
 }
+
+/// The most ways that all branches of a function with unknown targets may have together: each goes to every block, so that they would
+/// grow with the square of its length. Compiled code has a few such branches at most.
+pub const MOST_UNKNOWN_WAYS: usize = 1 << 16;
 
 /// Lifts one function.
 pub fn lift(code: &Code<'_>) -> Result<Lifted, LiftError> {
@@ -179,6 +196,8 @@ struct Lifter<'a> {
     block_at: Vec<Option<Block>>,
     defs: Vec<Operand>,
     uses: Vec<Operand>,
+    /// Ways of branches to unknown places so far.
+    unknown_ways: usize,
 }
 
 impl<'a> Lifter<'a> {
@@ -190,6 +209,7 @@ impl<'a> Lifter<'a> {
             block_at: vec![None; decoded.len()],
             defs: Vec::new(),
             uses: Vec::new(),
+            unknown_ways: 0,
         };
         for leader in lifter.leaders() {
             let name = format!("L{:x}", leader as u64 * INSTRUCTION_BYTES);
@@ -369,6 +389,14 @@ impl<'a> Lifter<'a> {
         let blocks = self.function.block_count();
         if blocks + self.uses.len() > usize::from(u16::MAX) {
             return Err(LiftError::TooManyBlocks {
+                name: self.code.name.to_owned(),
+                address: inst.pc(),
+                blocks,
+            });
+        }
+        self.unknown_ways += blocks;
+        if self.unknown_ways > MOST_UNKNOWN_WAYS {
+            return Err(LiftError::TooManyWays {
                 name: self.code.name.to_owned(),
                 address: inst.pc(),
                 blocks,

@@ -34,6 +34,9 @@ pub use relative::Relative;
 /// number. The longest section of NCCL, cuSPARSE, cuSOLVER and vLLM (2026-11) has 87,212.
 pub const MOST_INSTRUCTIONS: u64 = 1 << 20;
 
+/// Where tables do not say whose they are, every branch may go to every entry: their product is bounded.
+pub const MOST_TABLED_WAYS: usize = 1 << 20;
+
 /// The functions of one cubin, lifted on demand: section by section, so that few are held at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct Program<'c, 'd> {
@@ -107,6 +110,12 @@ pub enum ProgramProblem {
     TooLong {
         /// How many.
         instructions: u64,
+    },
+    /// Branches through tables with more ways than any function has.
+    #[error("branches through tables have {ways} ways in one section; up to {MOST_TABLED_WAYS} are looked at")]
+    TooManyWays {
+        /// Branches times entries.
+        ways: usize,
     },
     /// What points into the code cannot be read.
     #[error("{0}")]
@@ -247,11 +256,14 @@ impl<'c, 'd> Program<'c, 'd> {
         if targets.is_empty() {
             return Ok(Vec::new());
         }
-        let branches = self
-            .decode(code)
-            .into_iter()
-            .filter_map(|inst| (inst.flow() == Flow::IndirectBranch).then(|| (inst.pc(), targets.clone())));
-        Ok(branches.collect())
+        let decoded = self.decode(code);
+        let branches = decoded.iter().filter(|inst| inst.flow() == Flow::IndirectBranch);
+        let branches: Vec<u64> = branches.map(Decoded::pc).collect();
+        let ways = branches.len().saturating_mul(targets.len());
+        if ways > MOST_TABLED_WAYS {
+            return Err(self.error(code, 0, ProgramProblem::TooManyWays { ways }));
+        }
+        Ok(branches.into_iter().map(|branch| (branch, targets.clone())).collect())
     }
 
     fn error(&self, code: &cubin::Code<'d>, offset: u64, problem: ProgramProblem) -> ProgramError {

@@ -92,6 +92,15 @@ fn indirect_branches_go_where_the_caller_says_or_anywhere() {
 }
 
 #[test]
+fn branches_that_go_anywhere_are_bounded() {
+    let lifted = lift_words(&[BRX; 200], &[]).expect("each of 200 goes to each of 200");
+    assert_eq!((succs(&lifted, 7).len(), lifted.opaque), (200, 200));
+    // Random words are full of them: a megabyte would take gigabytes.
+    let error = lift_words(&[BRX; 60_000], &[]).expect_err("too many");
+    assert_eq!(error, LiftError::TooManyWays { name: "f".to_owned(), address: 0x10, blocks: 60_000 });
+}
+
+#[test]
 fn a_write_that_never_happens_kills_nothing() {
     let never = FADD & !(0xf << 12) | 0xf << 12; // @!PT
     let lifted = lift_words(&[never, EXIT], &[]).expect("lifts");

@@ -243,6 +243,17 @@ fn indirect_branches_are_wired() {
 }
 
 #[test]
+fn branches_through_tables_are_bounded() {
+    let words = vec![BRX; 2000];
+    let table: Vec<u32> = (0..2000).map(|slot| slot * 16).collect();
+    let file = cubin(SM_80, &words, &[(1, 0, 2000)], &[], &table);
+    let cubin = Cubin::parse(&file).expect("parses");
+    let program = Program::new(&cubin).expect("a table");
+    let error = program.lift(&program.sections()[0]).expect_err("too many");
+    assert_eq!(error.problem, ProgramProblem::TooManyWays { ways: 4_000_000 });
+}
+
+#[test]
 fn what_cannot_be_lifted_is_named() {
     let problem = |file: &[u8]| {
         let cubin = Cubin::parse(file).expect("parses");

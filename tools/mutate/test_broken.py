@@ -1,0 +1,63 @@
+"""Limits, statuses, and files that stay small."""
+
+import random
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import broken
+import brokenfile
+import containers
+import elf
+import test_elf
+
+
+class Ends(unittest.TestCase):
+    def test_statuses(self):
+        for status in (0, 1, 2):
+            self.assertEqual(broken.fault(status, "error: no", 0.1), "")
+        self.assertIn("panic", broken.fault(101, "thread 'main' panicked at src/x.rs", 0.1))
+        self.assertIn("status", broken.fault(101, "", 0.1))
+        self.assertIn("status", broken.fault(-11, "", 0.1))
+        self.assertIn("memory", broken.fault(-6, "memory allocation of 8 bytes failed", 0.1))
+        self.assertIn("over 10 s", broken.fault(-24, "", 9.9))
+
+    def test_limits_are_kept(self):
+        status, said, seconds = broken.run([sys.executable, "-c", "while True: pass"], seconds=1)
+        self.assertNotEqual(broken.fault(status, said, seconds, 1), "")
+        status, _, _ = broken.run([sys.executable, "-c", "x = bytearray(1 << 30)"], size=1 << 28)
+        self.assertNotEqual(status, 0)
+        self.assertEqual(broken.run([sys.executable, "-c", "raise SystemExit(2)"])[0], 2)
+
+
+class Files(unittest.TestCase):
+    CUBIN = test_elf.cubin({".text.a": b"x" * 320, ".nv.info.a": bytes((4, 0x2F, 4, 0, 7, 0, 0, 0)), ".data": b"y" * 8})
+
+    def test_nothing_grows_beyond_the_bound(self):
+        for seed in range(300):
+            _, data = brokenfile.binary(self.CUBIN, random.Random(seed))
+            self.assertLessEqual(len(data), brokenfile.MOST)
+            _, data = brokenfile.text(b"func f {\n a = b 1\n}\n" * 20, random.Random(seed))
+            self.assertLessEqual(len(data), brokenfile.MOST)
+
+    def test_the_same_seed_gives_the_same(self):
+        self.assertEqual(brokenfile.binary(self.CUBIN, random.Random(3)), brokenfile.binary(self.CUBIN, random.Random(3)))
+
+    def test_long_code_is_where_the_header_says(self):
+        data = brokenfile.long_code(self.CUBIN, b"c" * 4096)
+        start, size = elf.text_sections(data)["a"]
+        self.assertEqual(data[start : start + size], b"c" * 4096)
+
+    def test_heavy_files(self):
+        made = brokenfile.heavy([(90, self.CUBIN)], [("sir", b"func f {\n a = b\n}\n")], random.Random(1), [(containers.LZ4, 1)])
+        self.assertTrue(all(len(data) <= brokenfile.MOST for _, _, data in made))
+        packed = next(data for name, _, data in made if "MiB of zeros in" in name)
+        entry = containers.all_fatbinaries(packed)[0].entries[0]
+        self.assertGreater(entry.size, 1 << 20)
+        self.assertLess(entry.size, 130 * len(entry.stored), "as far as readers go")
+
+
+if __name__ == "__main__":
+    unittest.main()
