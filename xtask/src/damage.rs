@@ -8,8 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What the short campaigns of every test run take: few files, small and with every kind of damage.
-const SHORT_WRONG: [&str; 8] =
-    ["--count", "260", "--seed", "1", "--bases", "8", "--largest", "12000"];
+const SHORT_WRONG: [&str; 8] = ["--count", "260", "--seed", "1", "--bases", "8", "--largest", "12000"];
 const SHORT_BROKEN: [&str; 4] = ["--count", "300", "--seed", "1"];
 /// A debug build takes its time.
 const SHORT_LIMIT: [&str; 2] = ["--seconds", "60"];

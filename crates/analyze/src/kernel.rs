@@ -245,7 +245,7 @@ pub fn analyze(subject: &Subject<'_, '_>) -> Kernel {
     let fields = Original::new(code).fields;
     let live = live(f, &cfg);
     let warps = occupancy.warps.max(1) as usize;
-    let about = About { subject, fields: &fields, live: &live, warps };
+    let about = About { subject, fields: &fields, live: &live, warps, latencies: latencies(code) };
 
     let mut reports: Vec<(f64, Loop, LoopReport)> = Vec::new();
     let mut lost: Vec<Option<u32>> = vec![None; f.inst_count()];
@@ -273,7 +273,7 @@ pub fn analyze(subject: &Subject<'_, '_>) -> Kernel {
     let whole = way::through(f, &cfg);
     let steady = Steady::new(code, &whole.insts, &fields, warps, false);
     let blocks: Vec<BlockReport> = f.blocks().map(|block| about.block(&cfg, &loops, block)).collect();
-    let rows = Rows { code, fields: &fields, live: &live, lost: &lost, latencies: &about.latencies() };
+    let rows = Rows { code, fields: &fields, live: &live, lost: &lost, latencies: &about.latencies };
     let instructions: Vec<Row> =
         f.blocks().flat_map(|block| rows.of(block, subject.offset, subject.text)).collect();
     let trips = |block: &BlockReport| times(block.depth) as f64;
@@ -322,6 +322,8 @@ struct About<'a, 'f> {
     fields: &'a [Fields],
     live: &'a [u32],
     warps: usize,
+    /// By instruction, see [`latencies`].
+    latencies: Vec<Option<u32>>,
 }
 
 impl About<'_, '_> {
@@ -411,7 +413,7 @@ impl About<'_, '_> {
         let issues = steady.iteration();
         let Some(first) = issues.first() else { return Vec::new() };
         let start = first.at - first.lost.total().min(first.at);
-        let latencies = self.latencies();
+        let latencies = &self.latencies;
         let moment = |issue: &Issue| {
             let inst = insts[issue.step];
             let op = code.op(inst);
@@ -431,24 +433,23 @@ impl About<'_, '_> {
         };
         issues.iter().map(moment).collect()
     }
+}
 
-    /// By instruction: the longest distance that somebody of its block keeps who reads its result.
-    fn latencies(&self) -> Vec<Option<u32>> {
-        let code = self.subject.code;
-        let model = Mined::new(code);
-        let mut longest = vec![None; code.f.inst_count()];
-        for block in code.f.blocks() {
-            let insts = code.f.block_insts(block);
-            let graph = build(code.f, insts, &model, BuildOptions { carried: false });
-            for edge in
-                graph.edges().iter().filter(|edge| edge.kind == EdgeKind::Raw && !graph.is_join(edge.from))
-            {
-                let own = &mut longest[index(insts[edge.from.index()])];
-                *own = (*own).max(Some(u32::from(edge.latency)));
-            }
+/// By instruction: the longest distance that somebody of its block keeps who reads its result.
+fn latencies(code: &Code<'_>) -> Vec<Option<u32>> {
+    let model = Mined::new(code);
+    let mut longest = vec![None; code.f.inst_count()];
+    for block in code.f.blocks() {
+        let insts = code.f.block_insts(block);
+        let graph = build(code.f, insts, &model, BuildOptions { carried: false });
+        for edge in
+            graph.edges().iter().filter(|edge| edge.kind == EdgeKind::Raw && !graph.is_join(edge.from))
+        {
+            let own = &mut longest[index(insts[edge.from.index()])];
+            *own = (*own).max(Some(u32::from(edge.latency)));
         }
-        longest
     }
+    longest
 }
 
 /// What held an instruction up for longest.

@@ -112,7 +112,9 @@ pub enum ProgramProblem {
         instructions: u64,
     },
     /// Branches through tables with more ways than any function has.
-    #[error("branches through tables have {ways} ways in one section; up to {MOST_TABLED_WAYS} are looked at")]
+    #[error(
+        "branches through tables have {ways} ways in one section; up to {MOST_TABLED_WAYS} are looked at"
+    )]
     TooManyWays {
         /// Branches times entries.
         ways: usize,

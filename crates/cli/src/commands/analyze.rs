@@ -244,6 +244,9 @@ fn kernels(arguments: &Arguments, path: &Path) -> Result<(String, Vec<Kernel>)> 
     Ok((input.name, found))
 }
 
+/// The most blocks of a function that is looked at: a report of a block takes kilobytes, and code that means nothing has one in every word.
+const MOST_BLOCKS: usize = 1 << 16;
+
 fn all(arguments: &Arguments, input: &Binary) -> Result<Vec<Kernel>> {
     let container = input.container()?;
     let parts =
@@ -254,7 +257,18 @@ fn all(arguments: &Arguments, input: &Binary) -> Result<Vec<Kernel>> {
 fn site_kernels(arguments: &Arguments, file: &str, site: &Site<'_, '_>) -> Result<Vec<Kernel>> {
     match binary::lift(file, site, &arguments.selection)? {
         Lifted::Routines(arch, routines) => {
-            Ok(routines.iter().map(|routine| kernel(arguments, site, arch, routine)).collect())
+            let mut kernels = Vec::with_capacity(routines.len());
+            for routine in &routines {
+                match routine.lifted.function.block_count() {
+                    blocks if blocks > MOST_BLOCKS => say(&format!(
+                        "warning: {file}: {}: not looked at: {blocks} blocks in {}, up to {MOST_BLOCKS} are",
+                        site.place(),
+                        routine.name
+                    )),
+                    _ => kernels.push(kernel(arguments, site, arch, routine)),
+                }
+            }
+            Ok(kernels)
         }
         Lifted::No(reason) => {
             say(&format!("warning: {file}: {}: not looked at: {reason}", site.place()));
