@@ -97,7 +97,7 @@ def binary(data, rng):
             make = rng.choice(makers)
             data = make(data, rng)
             said.append(make.__name__.strip("_"))
-        except (elf.NotACubin, containers.Damaged, struct.error, IndexError, ValueError):
+        except (elf.NotACubin, containers.Damaged, struct.error, IndexError, ValueError, OverflowError, MemoryError):
             said.append("random")
             data = wrongfile.random_bytes(data, rng)[1]
     return "; ".join(said), data[:MOST]

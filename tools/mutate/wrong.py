@@ -306,6 +306,8 @@ def main(argv=None):
                 waiting.append(executor.submit(judge, options.sassafras, prover, folder, kind, number, *drawn))
                 while len(waiting) > 64:
                     outcomes.append(waiting.popleft().result())
+                    if len(outcomes) % 1000 == 0:
+                        print(f"{len(outcomes)} files", flush=True)
         outcomes += [future.result() for future in waiting]
     order = {kind: n for n, kind in enumerate(maker.kinds)}
     outcomes.sort(key=lambda o: order[o.kind])

@@ -250,7 +250,7 @@ fn branches_through_tables_are_bounded() {
     let cubin = Cubin::parse(&file).expect("parses");
     let program = Program::new(&cubin).expect("a table");
     let error = program.lift(&program.sections()[0]).expect_err("too many");
-    assert_eq!(error.problem, ProgramProblem::TooManyWays { ways: 4_000_000 });
+    assert_eq!(error.problem, ProgramProblem::TooManyWays { ways: 2000 * 1999 });
 }
 
 #[test]
