@@ -134,7 +134,7 @@ pub enum LiftError {
 
 /// The most ways that all branches of a function with unknown targets may have together: each goes to every block, so that they would
 /// grow with the square of its length. Compiled code has a few such branches at most.
-pub const MOST_UNKNOWN_WAYS: usize = 1 << 16;
+pub const MOST_UNKNOWN_WAYS: usize = 1 << 20;
 
 /// Lifts one function.
 pub fn lift(code: &Code<'_>) -> Result<Lifted, LiftError> {

@@ -97,7 +97,7 @@ fn branches_that_go_anywhere_are_bounded() {
     assert_eq!((succs(&lifted, 7).len(), lifted.opaque), (200, 200));
     // Random words are full of them: a megabyte would take gigabytes.
     let error = lift_words(&[BRX; 60_000], &[]).expect_err("too many");
-    assert_eq!(error, LiftError::TooManyWays { name: "f".to_owned(), address: 0x10, blocks: 60_000 });
+    assert_eq!(error, LiftError::TooManyWays { name: "f".to_owned(), address: 0x110, blocks: 60_000 });
 }
 
 #[test]

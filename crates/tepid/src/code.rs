@@ -517,14 +517,19 @@ fn of_classes(code: &Code<'_>, producer: Inst, high: bool, consumer: Inst, touch
     };
     let fixed = touch.file == File::General && !code.op(consumer).decoupled;
     let readable = || (1..=3).map(read).max().flatten().filter(|_| fixed);
-    known.map_or(unknown(hazard, touch.file), |distance| match hazard {
-        // How close compiled code overwrites results depends on both latencies; a class of its own shows it.
-        Hazard::Waw if distance.observed_min > 1 => distance.observed_min,
-        Hazard::Waw => distance.safe.min(readable().unwrap_or(UNKNOWN)).min(UNKNOWN),
-        _ if touch.addend => distance.observed_min,
-        // A stall has at most 15 cycles: results that need more are waited for by several instructions, or seldom close.
-        _ => distance.safe.min(distance.observed_min.max(UNKNOWN)),
-    })
+    // Where no row is about the pair its classes say what it needs at the least.
+    let least = || code.facts.table.and_then(|table| table.bound(&query)).unwrap_or(0);
+    known.map_or_else(
+        || unknown(hazard, touch.file).max(least()),
+        |distance| match hazard {
+            // How close compiled code overwrites results depends on both latencies; a class of its own shows it.
+            Hazard::Waw if distance.observed_min > 1 => distance.observed_min,
+            Hazard::Waw => distance.safe.min(readable().unwrap_or(UNKNOWN)).min(UNKNOWN),
+            _ if touch.addend => distance.observed_min,
+            // A stall has at most 15 cycles: results that need more are waited for by several instructions, or seldom close.
+            _ => distance.safe.min(distance.observed_min.max(UNKNOWN)),
+        },
+    )
 }
 
 fn unknown(hazard: Hazard, file: File) -> u16 {
