@@ -141,8 +141,13 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     /// The least distance that was seen of such a pair, where this one is closer.
+    ///
+    /// A result of fixed latency is there for every reader after the longest distance that any is known to need: beyond that the least that was seen is
+    /// chance, however often.
     fn closer_than_seen(&self, pair: &Pair<'_>) -> Option<u16> {
-        unseen::too_close(self.rules.seen?, self.forms, pair)
+        let least = unseen::too_close(self.rules.seen?, self.forms, pair)?;
+        let bound = if pair.kind == HazardKind::Raw { self.rules.longest(pair) } else { None };
+        bound.map_or(Some(least), |longest| (pair.elapsed < longest).then(|| least.min(longest)))
     }
 }
 

@@ -163,6 +163,12 @@ impl Rules {
         is_mined.then(|| self.table.distance(&query(pair, hazard))).flatten().map(|distance| distance.safe)
     }
 
+    /// The longest distance that any use of the first one's result is known to need, where its latency is fixed.
+    pub(super) fn longest(&self, pair: &Pair<'_>) -> Option<u16> {
+        let opcode = pair.function.opcode_text(pair.function.inst(pair.producer).opcode);
+        (!pair.decoupled).then(|| self.table.horizon(opcode, pair.file())).flatten()
+    }
+
     /// What is known of every opcode of a function.
     pub(super) fn opcodes(&self, f: &Function) -> Vec<OpcodeInfo> {
         let known = self.known.0.read().unwrap_or_else(PoisonError::into_inner);

@@ -389,6 +389,8 @@ impl<'a> Walker<'a> {
         let differs = |violation: Violation| match info.category {
             Some(Category::Texture) => true,
             Some(Category::Tensor) => violation == Violation::ReservedBit,
+            // A branch has no operands to keep at hand; hand-written kernels set flags there.
+            Some(Category::Control) => matches!(violation, Violation::ReuseAcrossYield { .. }),
             _ => info.special == Special::Depbar,
         };
         if control.violation.is_some_and(|violation| !differs(violation)) {
