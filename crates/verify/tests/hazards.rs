@@ -284,6 +284,20 @@ fn warpgroup_matrix_instructions_are_waited_for_by_groups() {
 }
 
 #[test]
+fn a_wait_at_a_warpgroup_product_holds_for_what_follows() {
+    let body = |load: &str, product: &str, last: &str| {
+        let product = format!("S4 B0 N | R24:64 = HGMMA {product}");
+        kinds_on(
+            "sm_90",
+            &format!("S4 W0 | {load}\n{product}\nS15 | {last}\nS5 V0 | WARPGROUP.DEPBAR\nS5 | EXIT !exit"),
+        )
+    };
+    assert_eq!(body("UR4 = S2UR", "R88:4, UR20, R24:64", "UR8 = ULEA UR4, UR5"), []);
+    let multiplied = body("R88 = LDS shared.4[R2]", "R88:4, UR20, R24:64", "UR8 = ULEA UR4, UR5");
+    assert_eq!(multiplied, [HazardKind::Raw], "its own registers have to be there before");
+}
+
+#[test]
 fn fields_that_mean_nothing_are_reported() {
     // Sparse matrix instructions have a fourth operand to keep; others have not.
     assert_eq!(kinds("S2 Y U9 | R4:4 = HMMA.SP R8:4, R12:4, R4:4, R16\nS1 | EXIT !exit"), []);
@@ -706,6 +720,10 @@ fn sources_are_overwritten_in_turn_by_few_and_inside_a_block() {
         assert_eq!(body(first, "", matrix), [], "{first}");
     }
     assert_eq!(body("R9 = LDG.E global.4[R4]", "", matrix), [HazardKind::War]);
+    for second in ["R4 = MOVM R20", "R4 = SHFL R20", "R4 = LDS shared.4[R20]"] {
+        assert_eq!(body("R9 = ATOMS shared.4[R8], R4", "", second), [], "{second}");
+        assert_eq!(body("R9 = LDG.E global.4[R4]", "", second), [HazardKind::War], "{second}");
+    }
     let load = "R4 = LDG.E global.4[R20]";
     assert_eq!(body("R9 = ATOMG.E global.4[R8], R4", "", load), [], "TensorFlow relies on it");
     assert_eq!(body("global.4[R8] = STG R4", "", load), [HazardKind::War]);

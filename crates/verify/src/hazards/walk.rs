@@ -408,6 +408,9 @@ impl<'a> Walker<'a> {
         let f = self.f;
         let control = Fields::of(f, inst);
         self.legality(inst, &control, observer);
+        if self.info(inst).special == Special::WarpgroupMma {
+            self.multiplied(inst, observer);
+        }
         self.wait(inst, &control, observer);
         if let Special::Collective(allowed) = self.info(inst).special {
             self.collective(inst, allowed, observer);
@@ -500,6 +503,19 @@ impl<'a> Walker<'a> {
         self.live.advance();
     }
 
+    /// The registers that a product of a warpgroup multiplies have to be there before it: its own wait holds for what follows and for uniform registers alone
+    /// (on an H200 products of registers that it waited for itself were wrong).
+    fn multiplied(&self, inst: Inst, observer: &mut impl Observer) {
+        self.f.for_each_read(inst, |read| {
+            let late = |fact: &&Fact| fact.write && fact.guard.is_some_and(|guard| guard != WARPGROUP);
+            for fact in self.live.on(read.lane).filter(late) {
+                if read.lane.class() == RegClass::Gpr {
+                    observer.pair(&self.pair(fact, inst, HazardKind::Raw, read, Use::Operand));
+                }
+            }
+        });
+    }
+
     /// Waits for scoreboards: what they cover is no longer under way. The clock moves on by what waiting credits.
     fn wait(&mut self, inst: Inst, control: &Fields, observer: &mut impl Observer) {
         let depbar = match self.info(inst).special {
@@ -510,10 +526,6 @@ impl<'a> Walker<'a> {
             && let Some(left) = warpgroup_wait(self.f, inst)
         {
             self.live.end_where(|fact| fact.guard == Some(WARPGROUP) && fact.behind > left);
-        }
-        // Products of a warpgroup wait for nothing: what they read is there when the warpgroup arrives.
-        if self.info(inst).special == Special::WarpgroupMma {
-            return;
         }
         let drained = control.wait | depbar.map_or(0, |d| d.drained);
         let waits = drained | depbar.map_or(0, |d| 1 << d.board);
