@@ -582,14 +582,14 @@ fn everything_settles_before_the_turn_goes_to_other_threads() {
         ("sm_90", "R1 = IADD3 R0, R0", 2),
         ("sm_90", "P0 = ISETP R0, R0", 8),
         ("sm_90", "R2 = DADD R0, R4", 6),
-        ("sm_90", "R2 = MUFU R4", 2),
+        ("sm_90", "UR4 = UMOV UR5", 2),
         ("sm_80", "R1 = IADD3 R0, R0", 2),
         ("sm_80", "R2 = IMAD.WIDE R0, R1", 2),
     ] {
         needs(arch, HazardKind::Settle, first, "B1 = BSYNC B0", cycles);
     }
-    // Memory instructions tell by scoreboards when they are done, and what has no result needs no time.
-    for first in ["R2 = LDG.E global.4[R4]", "R2 = LDL local.4[R4]"] {
+    // Some tell by scoreboards when they are done, and what has no result needs no time.
+    for first in ["R2 = LDG.E global.4[R4]", "R2 = LDL local.4[R4]", "R2 = MUFU R4"] {
         assert_eq!(held_up("sm_90", &two(1, first, "B1 = BSYNC B0")), [], "{first}");
     }
     let settles = |first: &str| kinds_on("sm_90", &two(1, first, "B1 = BSYNC B0")).is_empty();
