@@ -638,8 +638,10 @@ fn a_pair_without_a_row_needs_what_its_classes_do() {
     assert_eq!(said(5, long, short), (vec![], 0), "9 cycles and 4: it finishes in order after 5");
     assert_eq!(said(4, long, short), (vec![(HazardKind::Waw, Some(5), 4)], 0));
     assert_eq!(said(1, short, long), (vec![], 0));
-    let other_shape = "R8:4 = HMMA R16:2, R18:1";
+    let other_shape = "R8:2 = HMMA R16:4, R20:2, R8:2";
     assert_eq!(said(15, other_shape, "R2 = IADD3 R8, R0"), (vec![(HazardKind::Raw, Some(20), 15)], 0));
+    let smaller = "R8:4 = HMMA R16:2, R18";
+    assert_eq!(said(15, smaller, "R2 = IADD3 R8, R0"), (vec![], 1), "it runs for less long");
     let [writes, reads] = ["P0 = ISETP R0, R0", "R2 = SEL P0, R0"];
     assert_eq!(
         said(4, writes, reads),

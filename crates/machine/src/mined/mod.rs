@@ -89,6 +89,13 @@ struct Key {
     slot: Option<(u8, bool)>,
 }
 
+/// What a matrix instruction multiplies, whatever it adds to: `HMMA:*/4/2` for `HMMA:4/4/2/4` and `HMMA:2/4/2/2`. How long it runs depends on that.
+fn multiplied(class: &str) -> Option<String> {
+    let (opcode, shape) = class.split_once(':')?;
+    let mut sizes = shape.split('/').skip(1);
+    Some(format!("{opcode}:*/{}/{}", sizes.next()?, sizes.next()?))
+}
+
 /// The classes of wide multiplications.
 const WIDE: [&str; 2] = ["imad_wide", "imad_hi"];
 
@@ -141,7 +148,7 @@ pub struct MinedTable {
     /// By class without shape, and file: the largest `observed_min`.
     horizons: HashMap<(String, File), u16>,
     /// By class, file and whether it is read as a guard, which is read sooner than operands: the smallest `observed_min` of any reader, and whether there is
-    /// a row for any consumer. Matrix instructions also have one without their shape.
+    /// a row for any consumer. Matrix instructions that multiply registers of one shape have one together.
     shortest: HashMap<(ClassNumber, File, bool), (u16, bool)>,
     /// Classes of wide multiplications, and by how much later these read the odd register of their addend.
     wide: HashSet<ClassNumber>,
@@ -263,8 +270,8 @@ impl MinedTable {
         if key.hazard == Hazard::Raw {
             let guards = matches!(key.used_as, Use::Guard | Use::Branch);
             let mut classes = vec![key.producer];
-            if base(&value.producer) != value.producer {
-                classes.push(self.class(base(&value.producer)));
+            if let Some(multiplied) = multiplied(&value.producer) {
+                classes.push(self.class(&multiplied));
             }
             for class in classes {
                 let entry = self.shortest.entry((class, key.file, guards)).or_insert((u16::MAX, false));
@@ -290,10 +297,12 @@ impl MinedTable {
         MinedTable { name: self.name.clone(), opcodes: self.opcodes.clone(), ..MinedTable::default() }
     }
 
-    /// The number of an opcode's class, if a row names it; that of the class without its shape, which has no rows, if rows name others of it.
+    /// The number of an opcode's class, if a row names it; of a matrix instruction without rows that of all which multiply registers of the same
+    /// shape, if rows name others of them.
     pub fn number(&self, opcode: &str) -> Option<ClassNumber> {
         let class = class_of(&self.name, opcode);
-        self.numbers.get(class).or_else(|| self.numbers.get(base(class))).copied()
+        let alike = || multiplied(class).and_then(|multiplied| self.numbers.get(&multiplied));
+        self.numbers.get(class).or_else(alike).copied()
     }
 
     /// What is known of an opcode.
