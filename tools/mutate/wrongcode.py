@@ -150,9 +150,11 @@ def _renamed(kernel, rng, choose):
 
 
 def rename(kernel, rng):
-    """A value renamed onto a register that holds another one there."""
+    """A value renamed onto a register that holds another one there. R1 is live by convention alone where nobody but its write names it."""
+    stack = sum(bool(re.search(r"\bR1\b", i.text)) for i in kernel.instructions()) > 1
+
     def choose(stretch, number):
-        live = set.intersection(*(set(i.live) for i in stretch)) - {("R", number)}
+        live = set.intersection(*(set(i.live) for i in stretch)) - {("R", number), ("R", number if stack else 1)}
         numbers = sorted(n for f, n in live if f == "R")
         return rng.choice(numbers) if numbers else None
 

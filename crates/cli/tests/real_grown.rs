@@ -89,14 +89,16 @@ impl Scene {
         succeed(command.args(options).args(["first.cu", "second.cu", "-o", out]));
     }
 
-    /// Reschedules everything; the file has to grow for it, and no kernel may stay as it came.
+    /// Reschedules everything; the file has to grow for it, and no kernel may stay as it came but for those that were to be linked and have capsules.
     fn grow(&self, old: &str, new: &str) -> u64 {
         let arguments = ["schedule", "--json", "--strategy", "reverse", "--keep-capsules", old, "-o", new];
         let done = run(self.call(SASSAFRAS).args(arguments));
         assert!(done.status.success(), "{old}: {}", String::from_utf8_lossy(&done.stderr));
         let report: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
         let kernels = report["kernels"].as_array().expect("kernels");
-        assert!(kernels.iter().all(|kernel| kernel["kept"].is_null()), "{old}: {report}");
+        let to_link = |why: &str| why.contains("relocatable objects with capsules stay as they are");
+        let kept: Vec<&str> = kernels.iter().filter_map(|kernel| kernel["kept"].as_str()).collect();
+        assert!(kept.iter().all(|why| to_link(why)), "{old}: {kept:?}");
         let size = |name: &str| std::fs::metadata(self.path(name)).expect("there").len();
         assert!(size(new) > size(old), "{old} did not grow");
         succeed(self.call(SASSAFRAS).args(["verify", "--against", old, new]));
