@@ -328,7 +328,7 @@ impl MinedTable {
         self.shortest.get(&(class, file, guards)).filter(|(_, of_any)| *of_any).map(|(cycles, _)| *cycles)
     }
 
-    /// What is demanded of a pair by its row. Of the odd register of an addend ([`facts::late_half`]) no more than of other operands less what it is read later,
+    /// What is demanded of a pair by its row. Of the odd register of an addend (`late_half` of `architectures.csv`) no more than of other operands less what it is read later,
     /// though no pair of just these classes stood so close in the code that the table is made of.
     pub fn demanded(&self, query: &PairQuery) -> Option<u16> {
         let row = self.distance(query)?.observed_min;
