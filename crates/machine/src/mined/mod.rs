@@ -324,7 +324,7 @@ impl MinedTable {
 
     /// The shortest latency of a class: the smallest distance to any reader, in either half of the result; to guards, or to all others. None where no row is
     /// for any consumer: then too little was seen of the class to know who reads first.
-    pub fn shortest(&self, class: ClassNumber, file: File, guards: bool) -> Option<u16> {
+    fn shortest(&self, class: ClassNumber, file: File, guards: bool) -> Option<u16> {
         self.shortest.get(&(class, file, guards)).filter(|(_, of_any)| *of_any).map(|(cycles, _)| *cycles)
     }
 
