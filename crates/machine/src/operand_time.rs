@@ -189,6 +189,7 @@ mod tests {
                     consumer: table.number(writer),
                     used_as: Use::Overwrite,
                     slot: (0, false),
+                    addend: false,
                 });
                 let mined = mined.map_or(1, |distance| distance.observed_min);
                 let least = source_read(arch, "ULEA", writer, Overwriter::Fixed).least;

@@ -82,6 +82,7 @@ fn ask(source: &str, mined: &Mined, rules: &Rules) -> Left {
             consumer: rules.class(consumer),
             used_as: key.used_as,
             slot: key.slot,
+            addend: false,
         };
         let opcode = producer.split(':').next().unwrap_or(producer);
         let pairs = distances.seen + distances.waited;

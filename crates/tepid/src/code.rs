@@ -507,6 +507,7 @@ fn of_classes(code: &Code<'_>, producer: Inst, high: bool, consumer: Inst, touch
         consumer: second,
         used_as: touch.used_as,
         slot: touch.slot,
+        addend: false,
     };
     let known = code.facts.table.and_then(|table| table.distance(&query));
     // Who could read a result by now may overwrite it: compiled code does both in one instruction.

@@ -548,9 +548,14 @@ fn pipes_take_an_instruction_when_they_are_free() {
         ("sm_90", "R2 = IMAD.WIDE R0, R1", "R4 = FFMA R5, R6, R7", 4),
         ("sm_86", "R2 = IMAD.WIDE R0, R1", "R4 = FFMA R5, R6, R7", 1),
         ("sm_90", "R2 = IMAD.WIDE R0, R1", "R4 = IMAD R5, R6, R7", 4),
-        // Older machines hold a warp back by themselves, but not for every pipe.
+        // Older machines hold a warp back by themselves.
         ("sm_86", "R2 = IMAD.WIDE R0, R1", "R4 = IMAD R5, R6, R7", 1),
-        ("sm_86", "R2:2 = DADD R0, R4", "R6:2 = DADD R8, R10", 4),
+        ("sm_86", "R2:2 = DADD R0, R4", "R6:2 = DADD R8, R10", 1),
+        ("sm_80", "R2 = S2R", "R3 = S2R", 1),
+        ("sm_90", "R2:2 = DADD R0, R4", "R6:2 = DADD R8, R10", 2),
+        // So do all for what comes from constant memory.
+        ("sm_75", "R2 = LDC R0", "R3 = LDC R1", 1),
+        ("sm_100", "R2 = LDC R0", "R3 = LDC R1", 1),
         ("sm_90", "R2 = FFMA R0, R1, R1", "R4 = FFMA R5, R6, R7", 1),
         ("sm_80", "R2 = FFMA R0, R1, R1", "R4 = FFMA R5, R6, R7", 1),
         ("sm_90", "R1 = MUFU R0", "R2 = MUFU R3", 8),
@@ -660,12 +665,140 @@ fn the_odd_register_of_an_addend_is_read_late() {
             &format!("S{stall} | R17 = SEL R0, P0\nS15 | R20:2 = IMAD.WIDE {operands}\nS5 | EXIT !exit"),
         )
     };
-    for arch in ["sm_90", "sm_120"] {
+    for arch in ["sm_80", "sm_90", "sm_120"] {
         assert_eq!(body(arch, 3, "R4, R5, R16:2"), [], "{arch}");
         assert_eq!(body(arch, 2, "R4, R5, R16:2"), [HazardKind::Raw], "{arch}");
         assert_eq!(body(arch, 4, "R17, R5, R6:2"), [HazardKind::Raw], "{arch}");
     }
-    assert_eq!(body("sm_80", 4, "R4, R5, R16:2"), [HazardKind::Raw], "not before sm_90");
+    let wide = |arch: &str, stall: u8| {
+        let first = "R16:2 = IMAD.WIDE R0, R1";
+        let even = kinds_on(
+            arch,
+            &format!("S{stall} | {first}\nS15 | R20:2 = IMAD.WIDE R4, R5, R16:2\nS5 | EXIT !exit"),
+        );
+        let factor = kinds_on(
+            arch,
+            &format!("S{stall} | {first}\nS15 | R20:2 = IMAD.WIDE R16, R5, R6:2\nS5 | EXIT !exit"),
+        );
+        [even.is_empty(), factor.is_empty()]
+    };
+    assert_eq!(
+        [wide("sm_80", 4), wide("sm_80", 5), wide("sm_80", 6)],
+        [[false, false], [true, false], [true, true]]
+    );
+}
+
+#[test]
+fn an_address_is_there_as_soon_as_data() {
+    let body = |stall: u8| {
+        kinds_on(
+            "sm_120",
+            &format!("S{stall} | R5 = HFMA2 R0, R1, R2\nS15 W0 | R4 = LDS shared.4[R5]\nS5 | EXIT !exit"),
+        )
+    };
+    assert_eq!(body(5), []);
+    assert_eq!(body(4), [HazardKind::Raw]);
+}
+
+#[test]
+fn uniform_moves_read_as_arithmetic_does_where_hand_written_code_shows_it() {
+    let body = |arch: &str, stall: u8| {
+        kinds_on(arch, &format!("S{stall} | UR4 = UIADD3 UR5, UR6\nS15 | UR7 = UMOV UR4\nS5 | EXIT !exit"))
+    };
+    assert_eq!([body("sm_80", 6), body("sm_90", 7)], [vec![], vec![]]);
+    assert_eq!([body("sm_80", 5), body("sm_90", 6)], [vec![HazardKind::Raw], vec![HazardKind::Raw]]);
+}
+
+#[test]
+fn a_texture_is_read_behind_the_one_before() {
+    let body =
+        |second: &str| kinds_on("sm_80", &format!("S1 | R15 = TLD R14\nS15 W0 | {second}\nS5 | EXIT !exit"));
+    assert_eq!(body("R14 = TLD R39"), []);
+    assert_eq!(body("R14 = LDG.E global.4[R8]"), [HazardKind::War]);
+}
+
+#[test]
+fn half_precision_reads_in_order_whatever_scoreboards_it_sets() {
+    let body = |second: &str| {
+        kinds_on("sm_75", &format!("S2 R0 | R4 = HADD2 R5, R6\nS15 | {second}\nS5 | EXIT !exit"))
+    };
+    assert_eq!(body("R6 = HADD2 R7, R8"), []);
+    assert_eq!(body("R6 = IADD3 R7, R8"), [HazardKind::War]);
+}
+
+#[test]
+fn a_result_that_depbar_leaves_out_has_read_its_sources() {
+    let body = |left: u8| {
+        kinds_on(
+            "sm_90",
+            &format!(
+                "S15 R1 W5 | R4:2 = DMMA R8, R9, R4:2\nS15 R1 W5 | R6:2 = DMMA R8, R10, R6:2\nS4 D5:{left} | DEPBAR.LE\n\
+                 S15 | R9 = MOV R20\nS5 | EXIT !exit"
+            ),
+        )
+    };
+    assert_eq!([body(1), body(2)], [vec![], vec![HazardKind::War]]);
+}
+
+#[test]
+fn a_reuse_flag_where_the_warp_yields_means_nothing() {
+    assert_eq!(kinds_on("sm_90", "S15 U4 | R4 = SHF R5, R6\nS5 | EXIT !exit"), []);
+}
+
+/// A loop as hand-written kernels have it: `{}` may switch the load off, `{loop}` is what ends the loop, `{behind}` comes then.
+const LAST_ITERATION: &str = "S13 | P1 = ISETP R0, R1\n^loop:\nS1 B2 | NOP\n{}S4 W2 | @P3 R6 = LDG.E global.4[R4]\nS4 | R9 = IADD3 R0, R1\n\
+    S5 | @{loop} BRA ^loop !branch\n^out:\nS4 | {behind}\nS5 | EXIT !exit";
+
+#[test]
+fn a_load_that_the_last_iteration_does_not_issue_is_not_met_behind_the_loop() {
+    let body = |switch: &str, ends: &str, behind: &str| {
+        let text = LAST_ITERATION.replace("{}", switch).replace("{behind}", behind);
+        let text = text.replace(
+            "{loop} BRA",
+            &if ends.contains("BRA") { ends.to_owned() } else { format!("{ends} BRA") },
+        );
+        let all = kinds_on("sm_80", &text);
+        all.into_iter().filter(|&kind| kind == HazardKind::Waw).count()
+    };
+    let off = "S13 | @!P1 P3 = R2P 0x8\nS13 | @P1 P3 = R2P R7\n";
+    let write = "R6 = MOV R8";
+    assert_eq!(body(off, "P1", write), 0, "whoever leaves has not loaded");
+    assert_eq!(body(off, "!P1", write), 1, "whoever leaves has loaded");
+    assert_eq!(body(off, "P2", write), 1, "another predicate ends the loop");
+    assert_eq!(body("S13 | @!P1 P3 = R2P R8\nS13 | @P1 P3 = R2P R7\n", "P1", write), 1, "it may be on");
+    assert_eq!(body("S13 | @!P1 P3 = R2P 0x8\nS13 | P3 = R2P R7\n", "P1", write), 1, "and on again");
+    assert_eq!(
+        body(&format!("{off}S13 | P1 = ISETP R0, R2\n"), "P1", write),
+        1,
+        "the predicate is another one"
+    );
+    assert_eq!(body(off, "P1 BRA P4,", write), 1, "an operand may end the loop, too");
+}
+
+#[test]
+fn what_a_branch_decided_holds_behind_it() {
+    let body = |guard: &str, between: &str| {
+        kinds(&format!(
+            "S2 W0 | @P0 R1 = LDG.E global.4[R8]\n{between}S5 | @{guard} BRA ^out !branch\n^next:\nS4 | R2 = FFMA R1, R0, R0\n\
+             ^out:\nS1 | EXIT !exit"
+        ))
+    };
+    assert_eq!(body("P0", ""), [], "only those go on that have not loaded");
+    assert_eq!(body("!P0", ""), [(HazardKind::Raw, None, 7)]);
+    assert_eq!(body("P1", ""), [(HazardKind::Raw, None, 7)]);
+    assert_eq!(body("P0", "S13 | P0 = ISETP R9, R10\n"), [(HazardKind::Raw, None, 20)]);
+}
+
+#[test]
+fn all_threads_run_what_stands_inside_a_collective() {
+    let body = |inside: &str| {
+        kinds(&format!(
+            "S2 W0 | R1 = LDG.E global.4[R8]\nS5 | WARPSYNC.COLLECTIVE ^behind, ^inside !branch !convergence\n\
+             ^inside:\nS5 {inside} | ENDCOLLECTIVE !convergence\n^behind:\nS4 | R2 = FFMA R1, R0, R0\nS1 | EXIT !exit"
+        ))
+    };
+    assert_eq!(body("B0"), []);
+    assert_eq!(body(""), [(HazardKind::Raw, None, 12)]);
 }
 
 #[test]

@@ -79,9 +79,9 @@ pub fn mined_with(table: &str) -> Option<&'static str> {
     Some(&row.with)
 }
 
-/// By how much later than other operands the odd register of an addend is read by wide multiplications, on the machines of a table.
-pub(super) fn late_half(table: &str) -> u16 {
-    ARCHES.values().find(|row| row.table == table).map_or(0, |row| row.late_half)
+/// By how much later than other operands the even and the odd register of an addend are read by wide multiplications, on the machines of a table.
+pub(super) fn late_addend(table: &str) -> [u16; 2] {
+    ARCHES.values().find(|row| row.table == table).map_or([0; 2], |row| [row.late_even, row.late_half])
 }
 
 fn arch_row(arch: Arch) -> Option<&'static ArchRow> {
@@ -142,6 +142,7 @@ pub(super) struct ArchRow {
     pub barrier_reads: String,
     pub holds_back: String,
     pub late_half: u16,
+    pub late_even: u16,
     pub with: String,
     #[serde(rename = "source")]
     _source: String,
@@ -179,6 +180,32 @@ pub(super) static CLASSES: LazyLock<HashMap<String, Vec<Listed>>> = LazyLock::ne
     }
     classes
 });
+
+/// Who reads a register no sooner than somebody else.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReadsAsRow {
+    pub tables: String,
+    pub file: String,
+    pub consumer: String,
+    #[serde(rename = "use")]
+    pub used_as: String,
+    pub as_consumer: String,
+    pub as_use: String,
+    #[serde(rename = "source")]
+    _source: String,
+}
+
+/// The rows of who reads like whom that hold for a table.
+pub(super) fn reads_as(table: &str) -> impl Iterator<Item = &'static ReadsAsRow> {
+    static ROWS: LazyLock<Vec<ReadsAsRow>> = LazyLock::new(|| {
+        let rows =
+            table::rows::<ReadsAsRow>("who reads like whom", include_str!("../../data/mined/reads_as.csv"));
+        rows.expect("checked by the tests").into_iter().map(|row| row.value).collect()
+    });
+    ROWS.iter()
+        .filter(move |row| row.tables == "*" || row.tables.split_whitespace().any(|name| name == table))
+}
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

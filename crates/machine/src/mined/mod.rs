@@ -116,6 +116,8 @@ pub struct PairQuery {
     pub used_as: Use,
     /// At which of its operands, and whether in an odd register of it.
     pub slot: (u8, bool),
+    /// That operand is a pair: what a wide multiplication adds to.
+    pub addend: bool,
 }
 
 /// How far apart two instructions must be issued.
@@ -150,11 +152,22 @@ pub struct MinedTable {
     /// By class, file and whether it is read as a guard, which is read sooner than operands: the smallest `observed_min` of any reader, and whether there is
     /// a row for any consumer. Matrix instructions that multiply registers of one shape have one together.
     shortest: HashMap<(ClassNumber, File, bool), (u16, bool)>,
-    /// Classes of wide multiplications, and by how much later these read the odd register of their addend.
+    /// Classes of wide multiplications, and by how much later these read the even and the odd register of their addend.
     wide: HashSet<ClassNumber>,
-    late_half: u16,
+    late_addend: [u16; 2],
+    reads_as: Vec<ReadsAs>,
     /// Opcodes whose sources have been read when their results are there, and nothing else says so.
     by_result: HashSet<String>,
+}
+
+/// Who reads a register no sooner than somebody else.
+#[derive(Debug, Clone, Copy)]
+struct ReadsAs {
+    file: File,
+    consumer: Option<ClassNumber>,
+    used_as: Use,
+    as_consumer: Option<ClassNumber>,
+    as_use: Use,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -201,8 +214,8 @@ impl MinedTable {
 
     /// Reads a table from its two texts. Its name decides which classes opcodes belong to.
     pub fn parse(name: &str, distances: &str, opcodes: &str) -> Result<MinedTable, TableError> {
-        let late_half = facts::late_half(name);
-        let mut table = MinedTable { name: name.to_owned(), late_half, ..MinedTable::default() };
+        let late_addend = facts::late_addend(name);
+        let mut table = MinedTable { name: name.to_owned(), late_addend, ..MinedTable::default() };
         for row in table::rows::<DistanceRow>("mined distances", distances)? {
             table.add_distance(&row)?;
         }
@@ -226,7 +239,25 @@ impl MinedTable {
                 return Err(row.error(format!("duplicate opcode {}", row.value.opcode)));
             }
         }
+        for row in facts::reads_as(name) {
+            table.reads_as.extend(table.reader(row));
+        }
         Ok(table)
+    }
+
+    /// Who reads like whom; none where no row of distances names one of them.
+    fn reader(&self, row: &facts::ReadsAsRow) -> Option<ReadsAs> {
+        let class = |name: &str| match name {
+            "*" => Some(None),
+            name => self.numbers.get(name).map(|&class| Some(class)),
+        };
+        Some(ReadsAs {
+            file: row.file.parse().expect("checked by the tests"),
+            consumer: class(&row.consumer)?,
+            used_as: row.used_as.parse().expect("checked by the tests"),
+            as_consumer: class(&row.as_consumer)?,
+            as_use: row.as_use.parse().expect("checked by the tests"),
+        })
     }
 
     fn add_distance(&mut self, row: &Row<DistanceRow>) -> Result<(), TableError> {
@@ -328,24 +359,35 @@ impl MinedTable {
         self.shortest.get(&(class, file, guards)).filter(|(_, of_any)| *of_any).map(|(cycles, _)| *cycles)
     }
 
-    /// What is demanded of a pair by its row. Of the odd register of an addend (`late_half` of `architectures.csv`) no more than of other operands less what it is read later,
+    /// What is demanded of a pair by its row, or by what is known of others that read no later (`reads_as.csv`, `late_half` and `late_even` of `architectures.csv`),
     /// though no pair of just these classes stood so close in the code that the table is made of.
     pub fn demanded(&self, query: &PairQuery) -> Option<u16> {
         let row = self.distance(query)?.observed_min;
-        let (late, consumer) = (self.late_half, query.consumer.filter(|class| self.wide.contains(class)));
-        let (Some(consumer), true) = (consumer, late > 0 && query.slot.1 && query.hazard == Hazard::Raw)
-        else {
-            return Some(row);
+        let (Hazard::Raw, Some(consumer)) = (query.hazard, query.consumer) else { return Some(row) };
+        let at = |consumer, used_as, slot| {
+            let PairQuery { hazard, file, high, .. } = *query;
+            let key = Key { hazard, file, producer: query.producer?, high, consumer, used_as, slot };
+            self.distances.get(&key).map(|row| row.observed_min)
         };
-        let at = |slot| {
-            let PairQuery { hazard, file, high, used_as, .. } = *query;
-            let producer = query.producer?;
-            self.distances
-                .get(&Key { hazard, file, producer, high, consumer, used_as, slot })
-                .map(|row| row.observed_min)
+        let is_alike = |reader: &&ReadsAs| {
+            reader.file == query.file
+                && reader.used_as == query.used_as
+                && reader.consumer.is_none_or(|class| class == consumer)
         };
-        let soonest = (1..=4).filter_map(|place| at(Some((place, false)))).chain(at(None)).max();
-        Some(soonest.map_or(row, |cycles| row.min(cycles.saturating_sub(late).max(1))))
+        let alike = self.reads_as.iter().filter(is_alike);
+        let alike = alike.filter_map(|like| at(like.as_consumer.unwrap_or(consumer), like.as_use, None));
+        let late = match (query.slot.1, query.addend) {
+            (true, _) => self.late_addend[1],
+            (false, true) => self.late_addend[0],
+            (false, false) => 0,
+        };
+        let least = alike.fold(row, u16::min);
+        if late == 0 || !self.wide.contains(&consumer) {
+            return Some(least);
+        }
+        let operand = |slot| at(consumer, query.used_as, slot);
+        let soonest = (1..=4).filter_map(|place| operand(Some((place, false)))).chain(operand(None)).max();
+        Some(soonest.map_or(least, |cycles| least.min(cycles.saturating_sub(late).max(1))))
     }
 
     /// The least that any pair needs, where no row is about this one. A result is there for no reader sooner than for the earliest that is known; of two writes
@@ -487,6 +529,7 @@ mod tests {
             consumer: table.number(consumer),
             used_as: Use::Operand,
             slot,
+            addend: false,
         };
         let min = |consumer, slot| table.distance(&query(consumer, slot)).map(|d| d.observed_min);
         assert_eq!(min("IMAD.WIDE", (2, true)), Some(6));

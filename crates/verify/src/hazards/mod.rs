@@ -41,6 +41,7 @@
 
 mod asked;
 mod collectives;
+mod conditions;
 mod fields;
 mod paths;
 mod reuse;
@@ -143,9 +144,11 @@ impl Checker<'_> {
     /// The least distance that was seen of such a pair, where this one is closer.
     ///
     /// A result of fixed latency is there for every reader after the longest distance that any is known to need: beyond that the least that was seen is
-    /// chance, however often.
+    /// chance, however often. Where the reader is known to read later than its row says, as much less is asked.
     fn closer_than_seen(&self, pair: &Pair<'_>) -> Option<u16> {
-        let least = unseen::too_close(self.rules.seen?, self.forms, pair)?;
+        let seen = unseen::too_close(self.rules.seen?, self.forms, pair)?;
+        let slack = if pair.kind == HazardKind::Raw { self.rules.slack(pair) } else { 0 };
+        let least = Some(seen.saturating_sub(slack)).filter(|&least| pair.elapsed < least)?;
         let bound = if pair.kind == HazardKind::Raw { self.rules.longest(pair) } else { None };
         bound.map_or(Some(least), |longest| (pair.elapsed < longest).then(|| least.min(longest)))
     }

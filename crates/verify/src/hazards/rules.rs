@@ -169,6 +169,13 @@ impl Rules {
         (!pair.decoupled).then(|| self.table.horizon(opcode, pair.file())).flatten()
     }
 
+    /// By how much less is demanded of a pair than its row says.
+    pub(super) fn slack(&self, pair: &Pair<'_>) -> u16 {
+        let query = query(pair, Hazard::Raw);
+        let row = self.table.distance(&query).map(|distance| distance.observed_min);
+        row.zip(self.table.demanded(&query)).map_or(0, |(row, demanded)| row.saturating_sub(demanded))
+    }
+
     /// What is known of every opcode of a function.
     pub(super) fn opcodes(&self, f: &Function) -> Vec<OpcodeInfo> {
         let known = self.known.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -217,6 +224,15 @@ impl Rules {
         }
     }
 
+    /// For how many cycles a pipe that both go through holds the second one back by itself: so far apart they are seen for its sake alone.
+    pub(super) fn held_back(&self, f: &Function, first: Inst, second: Inst) -> u8 {
+        let Some(arch) = self.arch else { return 0 };
+        let dispatch = |inst| known_dispatch(arch, f.opcode_text(f.inst(inst).opcode)).unwrap_or_default();
+        let (first, second) = (dispatch(first), dispatch(second));
+        let pipes = holds_back(arch).map(|pipe| pipe as usize).filter(|&pipe| second.enters[pipe]);
+        pipes.map(|pipe| first.busy[pipe]).max().unwrap_or(0)
+    }
+
     /// Matrix instructions, whose shape decides how long they run.
     pub(super) fn shapes(&self, f: &Function, opcodes: &[OpcodeInfo]) -> FxHashMap<Inst, Timing> {
         let mut known: FxHashMap<String, Timing> = FxHashMap::default();
@@ -260,6 +276,14 @@ impl Rules {
     }
 }
 
+/// Whether the second one reads the register in a pair: what wide multiplications add to.
+fn is_addend(pair: &Pair<'_>) -> bool {
+    let f = pair.function;
+    let place = usize::from(pair.slot.0).checked_sub(f.defs(pair.consumer).len());
+    let operand = place.and_then(|place| f.uses(pair.consumer).get(place));
+    matches!(operand, Some(Operand::Reg(span)) if span.class() == RegClass::Gpr && span.len() == 2)
+}
+
 /// The question that a pair asks of the table.
 fn query(pair: &Pair<'_>, hazard: Hazard) -> PairQuery {
     PairQuery {
@@ -271,6 +295,7 @@ fn query(pair: &Pair<'_>, hazard: Hazard) -> PairQuery {
         consumer: pair.consumer_class,
         used_as: pair.used_as,
         slot: pair.slot,
+        addend: is_addend(pair),
     }
 }
 

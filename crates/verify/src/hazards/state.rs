@@ -1,6 +1,7 @@
 //! What may still be under way at one point of the code.
 
-use sassafras_ir::{Inst, Lane, RegClass};
+use super::conditions::{self, Conditions, Value, Values};
+use sassafras_ir::{Function, Inst, Lane, RegClass};
 use sassafras_machine::dispatch::Pipe;
 
 /// The place of a physical lane in dense tables. Virtual lanes have none: code with control fields has no virtual ones.
@@ -56,6 +57,8 @@ pub(super) struct Fact {
     pub queue: u8,
     /// The producer's guard.
     pub tag: Option<GuardTag>,
+    /// What held for the threads that ran the producer, as long as those predicates have not changed since.
+    under: Values,
     /// The clock when it was issued.
     pub issued: i32,
     /// Nothing but straight code lies between.
@@ -96,6 +99,7 @@ pub(super) struct NewFact {
     pub cover: u8,
     pub queue: u8,
     pub tag: Option<GuardTag>,
+    pub under: Values,
 }
 
 /// What is known of a scoreboard.
@@ -154,14 +158,29 @@ pub(super) struct State {
     turn: Option<Hold>,
     /// By place of the lane, in order.
     reading: Vec<(u16, Reading)>,
+    conditions: Conditions,
 }
 
 impl State {
-    /// Joins another path's state. Returns whether anything got worse.
-    pub fn merge(&mut self, other: &State) -> bool {
+    /// What holds where control goes on only if a predicate has this value.
+    pub fn holds(&self, value: Option<Value>) -> Values {
+        value.map_or(0, |value| self.conditions.given(Some(value)))
+    }
+
+    /// The same where control goes on only if these hold: what other threads alone have under way is not met there.
+    pub fn where_holds(&self, holds: Values) -> State {
+        let mut state = self.clone();
+        state.conditions.assume(holds);
+        state.facts.retain(|fact| !conditions::exclude(fact.under, holds));
+        state
+    }
+
+    /// Joins another path's state, which control comes from only if these hold. Returns whether anything got worse.
+    pub fn merge(&mut self, other: &State, holds: Values) -> bool {
         let mut changed = false;
         let mut merged = Vec::with_capacity(self.facts.len().max(other.facts.len()));
-        let (mut a, mut b) = (self.facts.iter().peekable(), other.facts.iter().peekable());
+        let theirs = other.facts.iter().filter(|fact| !conditions::exclude(fact.under, holds));
+        let (mut a, mut b) = (self.facts.iter().peekable(), theirs.peekable());
         loop {
             let order = match (a.peek(), b.peek()) {
                 (None, None) => break,
@@ -185,6 +204,7 @@ impl State {
                         recent: x.recent && y.recent,
                         waited: x.waited || y.waited,
                         tag: x.tag.filter(|_| x.tag == y.tag),
+                        under: x.under & y.under,
                         ..*x
                     };
                     changed |= worst != *x;
@@ -206,6 +226,9 @@ impl State {
             changed |= worst != *board;
             *board = worst;
         }
+        let mut theirs = other.conditions;
+        theirs.assume(holds);
+        changed |= self.conditions.merge(&theirs);
         changed |= other.turn > self.turn;
         self.turn = self.turn.max(other.turn);
         for &(place, theirs) in &other.reading {
@@ -237,6 +260,9 @@ pub(super) struct Live {
     /// The places with readers.
     read: Vec<u16>,
     versions: [u32; PREDICATES],
+    conditions: Conditions,
+    /// By predicate of a thread: the instruction count when it last changed in this block; 0 where it has not.
+    changed: [u32; 8],
     pub clock: i32,
     tick: u32,
     last_wait: u32,
@@ -256,6 +282,8 @@ impl Live {
             reading: vec![Reading::default(); LANES],
             read: Vec::new(),
             versions: [0; PREDICATES],
+            conditions: Conditions::default(),
+            changed: [0; 8],
             clock: 0,
             tick: 1,
             last_wait: 0,
@@ -269,6 +297,7 @@ impl Live {
         self.clear();
         self.boards = state.boards;
         self.holds.turn = state.turn;
+        self.conditions = state.conditions;
         for &(place, reading) in &state.reading {
             self.reading[usize::from(place)] = reading;
             self.read.push(place);
@@ -289,6 +318,7 @@ impl Live {
         (self.boards, self.holds) = ([None; 6], Holds::default());
         self.all_read();
         self.versions = [0; PREDICATES];
+        (self.conditions, self.changed) = (Conditions::default(), [0; 8]);
         (self.clock, self.tick, self.last_wait, self.limit) = (0, 1, 0, TIDY);
     }
 
@@ -302,6 +332,7 @@ impl Live {
                 issued: (fact.issued - self.clock).max(-MAX_ELAPSED),
                 waited: self.waited(fact),
                 tag: self.current(fact.tag).map(|tag| GuardTag { version: 0, ..tag }),
+                under: self.under(fact),
                 tick: 0,
                 next: NONE,
                 ..*fact
@@ -318,7 +349,7 @@ impl Live {
         });
         let turn = self.holds.turn.filter(|hold| hold.until + self.linger > self.clock);
         let turn = turn.map(|hold| hold.since(self.clock));
-        State { facts, boards, turn, reading: self.still_read() }
+        State { facts, boards, turn, reading: self.still_read(), conditions: self.conditions }
     }
 
     fn still_read(&self) -> Vec<(u16, Reading)> {
@@ -386,6 +417,7 @@ impl Live {
             behind: 0,
             queue: new.queue,
             tag: new.tag,
+            under: new.under,
             issued: self.clock,
             recent: true,
             waited: false,
@@ -441,6 +473,39 @@ impl Live {
         (self.boards, self.holds) = ([None; 6], Holds::default());
         self.all_read();
         self.note_wait();
+        self.forget_predicates();
+    }
+
+    /// Any predicate may have changed.
+    pub fn forget_predicates(&mut self) {
+        (self.conditions, self.changed) = (Conditions::default(), [self.tick; 8]);
+    }
+
+    /// What holds for the threads that run an instruction now.
+    pub fn given(&self, value: Option<Value>) -> Values {
+        self.conditions.given(value)
+    }
+
+    /// Whether no thread that runs an instruction now, under these conditions, ran the producer.
+    pub fn apart(&self, fact: &Fact, now: Values) -> bool {
+        fact.under != 0 && conditions::exclude(self.under(fact), now)
+    }
+
+    /// What still holds for the threads that ran the producer.
+    fn under(&self, fact: &Fact) -> Values {
+        let changed = |&(_, &at): &(usize, &u32)| at != 0 && at >= fact.tick;
+        match fact.under {
+            0 => 0,
+            under => {
+                let lost = self.changed.iter().enumerate().filter(changed);
+                lost.fold(under, |under, (at, _)| under & !conditions::both(at as u8))
+            }
+        }
+    }
+
+    /// An instruction writes predicates.
+    pub fn write_predicates(&mut self, f: &Function, inst: Inst, runs: bool) {
+        self.conditions.write(f, inst, runs);
     }
 
     /// Whether a wait came after the fact.
@@ -468,6 +533,9 @@ impl Live {
     pub fn redefine(&mut self, predicate: Lane) {
         if let Some(place) = tag_place(predicate) {
             self.versions[usize::from(place)] += 1;
+        }
+        if let Some(place) = conditions::place(predicate) {
+            self.changed[usize::from(place)] = self.tick;
         }
     }
 

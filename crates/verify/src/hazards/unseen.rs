@@ -69,7 +69,7 @@ pub(super) fn check(f: &Function, rules: &Rules, forms: &[Form]) -> Vec<Finding>
                 let next = if next { least(Kind::Next) } else { 1 };
                 // Neighbours can be kept apart by the longest stall and no more.
                 let needed = u16::from(least(Kind::Near).max(next).min(LONGEST));
-                if ago < needed {
+                if ago < needed && needed > u16::from(rules.held_back(f, first, second)) {
                     findings.push(finding(first, second, needed, ago));
                 }
             }

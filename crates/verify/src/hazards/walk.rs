@@ -1,5 +1,6 @@
 //! The data flow.
 
+use super::conditions::{self, Value, Values};
 use super::fields::{Depbar, Fields, bar_blocks, ends_group, warpgroup_wait};
 use super::rules::{OpcodeInfo, Rules, Special, Timing, addend, file, used_as};
 use super::state::{Board, Fact, GuardTag, Holds, Live, MAX_ELAPSED, NewFact, State, WARPGROUP, exclude};
@@ -165,6 +166,26 @@ struct Flow {
     /// Places in that order. A set that is sorted: a function may have as many blocks as instructions, and nearly all are queued once.
     queued: BTreeSet<u32>,
     calls: Calls,
+    /// By block that ends in `WARPSYNC.COLLECTIVE`: where that sends threads when they have run what stands between it and `ENDCOLLECTIVE`. They all run that
+    /// first.
+    behind: FxHashMap<Block, Block>,
+}
+
+/// By block that ends in `WARPSYNC.COLLECTIVE`, the block behind its `ENDCOLLECTIVE`, where the two belong together.
+fn collectives(f: &Function, cfg: &Cfg) -> FxHashMap<Block, Block> {
+    let is_collective = |text: &str| Special::of(text) == Special::Collective(InFlight::Nothing);
+    if !f.opcodes().any(is_collective) {
+        return FxHashMap::default();
+    }
+    let ends = |block: Block| {
+        f.block_insts(block).last().copied().filter(|&inst| is_collective(f.opcode_text(f.inst(inst).opcode)))
+    };
+    let behind = |block: Block| {
+        let mut labels = f.branch_targets(ends(block)?);
+        let (target, body) = (labels.next()?, labels.next()?);
+        (ends(body).is_some() && cfg.succs(body) == [target]).then_some((block, target))
+    };
+    f.blocks().filter_map(behind).collect()
 }
 
 /// By callee inside the code: the scoreboards that it, or what it reaches, waits for.
@@ -220,7 +241,8 @@ impl Flow {
         }
         let queued = BTreeSet::new();
         let calls = Calls::new(f, &cfg);
-        Flow { cfg, place, entry: vec![None; f.block_count()], queued, order, calls }
+        let behind = collectives(f, &cfg);
+        Flow { cfg, place, entry: vec![None; f.block_count()], queued, order, calls, behind }
     }
 
     fn run<O: Observer>(&mut self, f: &Function, rules: &Rules, observer: &mut O) {
@@ -243,7 +265,7 @@ impl Flow {
     fn block(&mut self, f: &Function, walker: &mut Walker<'_>, block: Block, observer: &mut impl Observer) {
         let Some(state) = &self.entry[block.as_u32() as usize] else { return };
         // Blocks also end where nothing branches.
-        let goes_on = matches!(self.cfg.preds(block), [only] if self.cfg.succs(*only).len() == 1);
+        let goes_on = self.goes_on(block);
         walker.live.enter(state, goes_on);
         observer.block(block);
         for &inst in f.block_insts(block) {
@@ -252,28 +274,51 @@ impl Flow {
                 let callee = local_callee(f, inst);
                 if let Some(callee) = callee {
                     let out = walker.leave();
-                    self.reach(callee, &out);
+                    self.reach(callee, &out, 0);
                 }
                 // Code elsewhere keeps to the calling convention, which leaves nothing under way.
                 walker.live.call(callee.map_or(0x3f, |callee| self.calls.0[&callee]));
             }
         }
         let out = walker.leave();
+        let last = f.block_insts(block).last().copied();
+        let target = last.and_then(|last| f.branch_targets(last).next());
+        let decides = last.and_then(|last| conditions::decides(f, last));
+        let skipped = self.behind.get(&block).copied();
         for i in 0..self.cfg.succs(block).len() {
             let succ = self.cfg.succs(block)[i];
-            self.reach(succ, &out);
+            if Some(succ) == skipped {
+                continue;
+            }
+            let value = match decides {
+                // Where the block below is the target, too, either may be the case.
+                Some((value, _)) if Some(succ) == target => {
+                    (self.cfg.succs(block).len() > 1).then_some(value)
+                }
+                Some((value, alone)) => alone.then(|| value.opposite()),
+                None => None,
+            };
+            self.reach(succ, &out, out.holds(value));
         }
     }
 
-    /// Control may come to the block in this state.
-    fn reach(&mut self, block: Block, out: &State) {
+    /// Whether control comes from one block alone, and from there nowhere else.
+    fn goes_on(&self, block: Block) -> bool {
+        let comes = |from: &&Block| self.behind.get(from) != Some(&block);
+        let mut from = self.cfg.preds(block).iter().filter(comes);
+        let (Some(only), None) = (from.next(), from.next()) else { return false };
+        self.cfg.succs(*only).len() == 1 + usize::from(self.behind.contains_key(only))
+    }
+
+    /// Control may come to the block in this state, if these hold.
+    fn reach(&mut self, block: Block, out: &State, holds: Values) {
         let slot = &mut self.entry[block.as_u32() as usize];
         let changed = match slot {
             None => {
-                *slot = Some(out.clone());
+                *slot = Some(out.where_holds(holds));
                 true
             }
-            Some(old) => old.merge(out),
+            Some(old) => old.merge(out, holds),
         };
         if changed {
             self.queued.insert(self.place[block.as_u32() as usize]);
@@ -389,9 +434,8 @@ impl<'a> Walker<'a> {
         let differs = |violation: Violation| match info.category {
             Some(Category::Texture) => true,
             Some(Category::Tensor) => violation == Violation::ReservedBit,
-            // A branch has no operands to keep at hand; hand-written kernels set flags there.
-            Some(Category::Control) => matches!(violation, Violation::ReuseAcrossYield { .. }),
-            _ => info.special == Special::Depbar,
+            // Where the warp yields nothing stays at hand: such a flag means nothing (spconv 2.3; hand-written kernels).
+            _ => matches!(violation, Violation::ReuseAcrossYield { .. }) || info.special == Special::Depbar,
         };
         if control.violation.is_some_and(|violation| !differs(violation)) {
             observer.pair(&self.bare(HazardKind::Field, inst, inst, 0, 0));
@@ -422,6 +466,9 @@ impl<'a> Walker<'a> {
         let data = f.inst(inst);
         let queues = self.info(inst).queues;
         let guard = data.guard.and_then(|guard| self.live.tag(guard.lane, guard.negated));
+        let under = self.live.given(data.guard.and_then(Value::of));
+        let apart =
+            |live: &Live, fact: &Fact| exclude(live.current(fact.tag), guard) || live.apart(fact, under);
         // Warpgroup matrix instructions add to one accumulator in order, without waiting for each other.
         let is_group = self.info(inst).special == Special::WarpgroupMma;
         let accumulates = |fact: &Fact| is_group && fact.guard == Some(WARPGROUP);
@@ -438,7 +485,7 @@ impl<'a> Walker<'a> {
                     // That holds where scoreboards do; where latencies are fixed, no instruction waits for its turn.
                     let required = self.timing(fact.producer).addend;
                     let fixed = fact.write && fact.guard.is_none() && required > 0;
-                    if fixed && !exclude(self.live.current(fact.tag), guard) {
+                    if fixed && !apart(&self.live, fact) {
                         let pair = self.pair(fact, inst, HazardKind::Raw, read, Use::Operand);
                         observer.pair(&Pair { required_stall: required, ..pair });
                     }
@@ -449,7 +496,7 @@ impl<'a> Walker<'a> {
                 }
                 // What stays at hand for the next one stays so for all threads, not for those alone that run this one.
                 let keeps = !self.info(inst).facts.decoupled && control.keeps(read.lane);
-                let excluded = exclude(self.live.current(fact.tag), guard) && !keeps;
+                let excluded = apart(&self.live, fact) && !keeps;
                 if !excluded || O::WANTS_ALL {
                     let pair = self.pair(fact, inst, HazardKind::Raw, read, used_as(f, inst, read.role));
                     if excluded { observer.excluded(&pair) } else { observer.pair(&pair) }
@@ -458,6 +505,13 @@ impl<'a> Walker<'a> {
         });
         // Matrix and FP64 instructions run one behind the other, memory instructions only queue up.
         let in_order_pipe = matches!(self.info(inst).category, Some(Category::Tensor | Category::Fp64));
+        // Arithmetic of one kind reads its sources in order, whatever scoreboards some of it sets for them (HADD2 of sm_75).
+        let own = *self.info(inst);
+        let reads_first = |fact: &Fact| {
+            let first = self.info(fact.producer);
+            let boarded = !fact.write && fact.guard.is_some() && !first.facts.decoupled;
+            boarded && !own.facts.decoupled && first.category == own.category
+        };
         f.for_each_write(inst, |write| {
             for fact in self.live.on(write.lane) {
                 // A later instruction of the same queue overwrites when it is its turn.
@@ -469,8 +523,8 @@ impl<'a> Walker<'a> {
                             && queues.overwrites(self.info(fact.producer).queues)
                     }
                 };
-                let in_order = accumulates(fact) || fact.queue != 0 && in_turn;
-                let excluded = !in_order && exclude(self.live.current(fact.tag), guard);
+                let in_order = accumulates(fact) || fact.queue != 0 && in_turn || reads_first(fact);
+                let excluded = !in_order && apart(&self.live, fact);
                 if !in_order && (!excluded || O::WANTS_ALL) {
                     let kind = if fact.write { HazardKind::Waw } else { HazardKind::War };
                     let pair = self.pair(fact, inst, kind, write, Use::Overwrite);
@@ -482,13 +536,20 @@ impl<'a> Walker<'a> {
             self.overwrite(inst, guard, observer);
         }
         let kills = f.kills(inst);
+        let mut writes_predicates = false;
         f.for_each_write(inst, |write| {
             if kills {
                 self.live.kill_where(write.lane, |_| true);
             }
             self.live.redefine(write.lane);
+            writes_predicates |= write.lane.class() == RegClass::Pred;
         });
-        self.issue(inst, &control, guard);
+        if data.effects.contains(Effects::OPAQUE) {
+            self.live.forget_predicates();
+        } else if writes_predicates {
+            self.live.write_predicates(f, inst, control.runs);
+        }
+        self.issue(inst, &control, guard, under);
         let (opcodes, clock) = (&self.opcodes, self.live.clock);
         if control.stall == 0 {
             // Stall 0 drains the pipes: code that is compiled for debugging relies on it for loads too.
@@ -547,11 +608,20 @@ impl<'a> Walker<'a> {
                 self.live.boards[usize::from(board)] = None;
             }
         }
+        // A result that is there says that its sources have been read.
+        let mut finished: Vec<Inst> = Vec::new();
         self.live.end_where(|fact| {
             let boards = fact.cover | fact.guard.map_or(0, |g| 1 << g);
             let counted = depbar.filter(|d| fact.counted == Some(d.board));
-            counted.is_some_and(|d| fact.behind >= d.count) || boards & drained != 0
+            let left_out = counted.is_some_and(|d| fact.behind >= d.count);
+            if left_out && fact.write && fact.guard.is_some() {
+                finished.push(fact.producer);
+            }
+            left_out || boards & drained != 0
         });
+        if !finished.is_empty() {
+            self.live.end_where(|fact| !fact.write && finished.contains(&fact.producer));
+        }
         self.live.note_wait();
     }
 
@@ -570,7 +640,7 @@ impl<'a> Walker<'a> {
     }
 
     /// What the instruction leaves under way.
-    fn issue(&mut self, inst: Inst, control: &Fields, tag: Option<GuardTag>) {
+    fn issue(&mut self, inst: Inst, control: &Fields, tag: Option<GuardTag>, under: Values) {
         let f = self.f;
         let info = *self.info(inst);
         let Queues { reads, returns, .. } = info.queues;
@@ -629,6 +699,7 @@ impl<'a> Walker<'a> {
                 cover,
                 queue,
                 tag,
+                under,
             });
         };
         // Convergence barriers are written at a fixed time even by instructions that set a scoreboard for something else.
