@@ -172,6 +172,16 @@ impl<'d> Container<'d> {
         images.filter(|image| image.kind == ImageKind::Cubin)
     }
 
+    /// Whether an image is an object that the device linker used for this file, and that nothing loads: linked host files carry those beside the code that
+    /// was made of them, where they were compiled for separate linking.
+    pub fn is_used_up(&self, image: &Image) -> bool {
+        const LINKED: [u16; 2] = [object::elf::ET_EXEC.0, object::elf::ET_DYN.0];
+        let kind = self.data.get(16..18).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
+        self.kind == ContainerKind::Host
+            && image.location.section.as_deref() == Some(FATBIN_SECTIONS[1])
+            && kind.is_some_and(|kind| LINKED.contains(&kind))
+    }
+
     /// An image's bytes, decompressed if need be.
     ///
     /// # Errors

@@ -113,6 +113,8 @@ pub struct Rescheduled {
     pub outcomes: Vec<Outcome>,
     /// What the verifier counted in the new file.
     pub counted: Counted,
+    /// Objects that were linked into the code of this file already ([`Container::is_used_up`]), and left as they came.
+    pub used_up: usize,
 }
 
 /// Instructions as the verifier tells them: by what they are. Where identical ones trade places, or one becomes what another was, the
@@ -137,6 +139,9 @@ pub fn file(name: &str, bytes: &[u8], selection: &Selection, job: &Job) -> Resul
         let images = original.images().iter().enumerate();
         images.filter(|(_, image)| wanted(image)).map(|(index, _)| index).collect()
     };
+    let (used_up, images): (Vec<usize>, Vec<usize>) =
+        images.into_iter().partition(|&index| original.is_used_up(&original.images()[index]));
+    let used_up = used_up.len();
     let progress = Progress::new(name, images.len());
     let known = Known::default();
     let cubins: Vec<Result<(Prepared, Vec<Outcome>)>> = images
@@ -161,7 +166,7 @@ pub fn file(name: &str, bytes: &[u8], selection: &Selection, job: &Job) -> Resul
     }
     let outcomes = outcomes.into_iter().flatten().collect();
     if new == bytes {
-        return Ok(Rescheduled { bytes: new, outcomes, counted: Counted::default() });
+        return Ok(Rescheduled { bytes: new, outcomes, counted: Counted::default(), used_up });
     }
     let container = Container::parse(&new).with_context(|| format!("{name}, rewritten"))?;
     let compared = against::files(&original, &container).with_context(|| format!("{name}, rewritten"))?;
@@ -170,7 +175,7 @@ pub fn file(name: &str, bytes: &[u8], selection: &Selection, job: &Job) -> Resul
         return Err(Failure::Wrong(message).into());
     }
     let counted = Counted { moved: compared.moved, renamed: compared.renamed };
-    Ok(Rescheduled { bytes: new, outcomes, counted })
+    Ok(Rescheduled { bytes: new, outcomes, counted, used_up })
 }
 
 /// Checks a new version of a file, whoever made it, as one that was just rescheduled is checked: that it is a legal reordering of the

@@ -121,6 +121,8 @@ struct BinaryReport<'a> {
     strategy: String,
     /// Bytes of the file.
     size: Change,
+    /// Objects that a link has used up, left as they came.
+    used_up: usize,
     kernels: &'a [Outcome],
 }
 
@@ -254,10 +256,17 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
             input: &input.name,
             strategy: strategy.name(),
             size: Change { before: input.bytes.len() as u64, after: done.bytes.len() as u64 },
+            used_up: done.used_up,
             kernels: &done.outcomes,
         });
     }
     output::print(&outcomes(&input.name, &strategy.name(), &done)?)?;
+    if done.used_up > 0 {
+        let count = done.used_up;
+        output::print(&format!(
+            "{count} relocatable objects are left as they came: they were linked into this file, and nothing loads them\n"
+        ))?;
+    }
     if input.container()?.kind() == ContainerKind::Host && done.bytes.len() > input.bytes.len() {
         let more = done.bytes.len() - input.bytes.len();
         output::print(&format!("fatbinaries have a new place behind the last segment: {more} bytes more\n"))?;
