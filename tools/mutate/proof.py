@@ -239,11 +239,18 @@ def _wanted(kernel, blocks):
     needs, makes = {}, {}
     for block in blocks:
         read, written = set(), set()
+        # By register: the guards under which it was written, their predicates unchanged since. Under the same one nothing older is read.
+        under = {}
         for i in block:
             # At the end of a kernel nvdisasm shows the stack's register as read.
             reads = _named(i) if i.base in sasstext.CONTROL else i.reads if i.trusted else i.reads | _named(i)
-            read |= reads - written
+            read |= {r for r in reads - written if i.guard is None or i.guard not in under.get(r, ())}
             written |= set() if i.guard else i.writes
+            for register in i.writes if i.guard else ():
+                under.setdefault(register, set()).add(i.guard)
+            changed = {f"{f}{n}" for f, n in i.writes if f in ("P", "UP")}
+            for guards in under.values() if changed else ():
+                guards -= {g for g in guards if g.lstrip("!") in changed}
         needs[block[0].offset], makes[block[0].offset] = read, written
     wanted = {start: set() for start in ways}
     changed = True
@@ -352,13 +359,20 @@ def _ptx_apart(one, two):
 def _unread_result(source, old, new):
     """Whether an instruction only has another register for its result, and nobody reads either of them."""
     one, two = _statement(old), _statement(new)
-    if one is None or two is None or "{" in old or len(one[0]) != 1 or len(two[0]) != 1:
+    if one is None or two is None or "{" in old or len(one[0] - two[0]) != 1 or len(two[0] - one[0]) != 1:
         return False
-    (was,), (is_,) = one[0], two[0]
+    (was,), (is_,) = one[0] - two[0], two[0] - one[0]
     only = old.replace(was, is_, 1) == new
     return only and not any(s and {was, is_} & s[1] for s in map(_statement, source.split("\n"))) and not any(
         re.search(rf"{re.escape(r)}\b", line) for r in (was, is_) for line in source.split("\n") if _statement(line) is None
     )
+
+
+def _function(lines, place):
+    """The lines of the function around a place: registers are each function's own."""
+    starts = [n for n, line in enumerate(lines) if re.match(r"\s*(\.\w+\s+)*\.(entry|func)\b", line)]
+    first = max((n for n in starts if n <= place), default=0)
+    return lines[first : min((n for n in starts if n > place), default=len(lines))]
 
 
 def _exchanged(one, two):
@@ -370,7 +384,7 @@ def _exchanged(one, two):
     if not places or places[-1] - places[0] > 200:
         return False
     if len(places) == 1:
-        return _unread_result(one, before[places[0]], after[places[0]])
+        return _unread_result("\n".join(_function(before, places[0])), before[places[0]], after[places[0]])
     stretch = slice(places[0], places[-1] + 1)
     old, new = ([line for line in lines[stretch] if _PTX_COMMENT.sub(" ", line).strip()] for lines in (before, after))
     if sorted(old) != sorted(new) or len(set(old)) != len(old):

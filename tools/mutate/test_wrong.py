@@ -89,9 +89,33 @@ class Code(unittest.TestCase):
             ("STG.E.STRONG.GPU [R4], R0", "STG.E [R4+0x4], R1", False),
             ("STS [R4], R0", "BAR.SYNC 0x0", False),
             ("@P0 STS [R4], R0", "@!P0 STS [R4], R1", True),
+            ("RED.E.MIN.S32.STRONG.GPU [R4.64+-0x8], R0", "RED.E.MAX.S32.STRONG.GPU [R4.64+-0x4], R1", True),
+            ("RED.E.MIN.S32.STRONG.GPU [R4.64], R0", "RED.E.MAX.S32.STRONG.GPU [R4.64], R1", False),
+            ("RED.E.ADD.STRONG.SYS [R4.64], R0", "RED.E.ADD.STRONG.SYS [R4.64+0x4], R1", False),
         ):
             block = stores(first, second)
             self.assertEqual(values.same(block, swapped(block, 0, 1), None), same, f"{first} | {second}")
+
+    def test_under_the_guard_of_its_write_nothing_older_is_read(self):
+        def block(*texts):
+            made = []
+            for n, text in enumerate(texts):
+                guard, opcode, operands = sasstext.parse_text(text)
+                i = sasstext.Instruction(16 * n, text, sum(map(ord, text)), guard, opcode, operands)
+                registers = [[r[:2] for r in o.registers] for o in operands]
+                i.writes, i.reads = frozenset(registers[0]), frozenset(r for found in registers[1:] for r in found)
+                if guard:
+                    i.reads |= {("P", int(guard[-1]))}
+                made.append(i)
+            return made
+
+        last = "@{} IADD3 R6, R3, R9, RZ"
+        for guard, same in (("!P3", True), ("P3", False), ("P2", False)):
+            code = block("@!P3 IADD3 R3, R4, R5, RZ", last.format(guard))
+            other = block("IADD3 R3, R7, R8, RZ", "@!P3 IADD3 R3, R4, R5, RZ", last.format(guard))
+            self.assertEqual(values.same(code, other, {("R", 6)}), same, guard)
+            wanted = proof._wanted(sasstext.Kernel("k", [block("NOP RZ"), code], {}), [block("NOP RZ"), [c.with_word(c.word, c.offset + 16) for c in code]])
+            self.assertEqual(("R", 3) not in wanted[0], same, guard)
 
     def test_what_nobody_wants_may_differ(self):
         code = kernel()

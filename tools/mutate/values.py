@@ -51,7 +51,9 @@ def _access(instruction, values):
     space = _SPACES.get(instruction.base)
     if space == "texture":
         return space, None, 0, 0, True
-    plain = space and not re.search(r"STRONG|MMIO|VOLATILE|ATOM|RED|LDSM|STSM", instruction.opcode)
+    # Reductions give nothing back: at other addresses nobody can tell in which order they were.
+    reduces = instruction.base in ("RED", "REDG") and not re.search(r"MMIO|VOLATILE|SYS", instruction.opcode)
+    plain = reduces or space and not re.search(r"STRONG|MMIO|VOLATILE|ATOM|RED|LDSM|STSM", instruction.opcode)
     if not plain:
         return space, None, 0, 0, False
     found = [m for o in instruction.operands if (m := _ADDRESS.search(o.text))]
@@ -100,6 +102,16 @@ def _select(guard, new, old):
     return ("if", value, negated, new, old)
 
 
+def _under(guard, value):
+    """The value as those see it for whom the guard holds."""
+    while guard and isinstance(value, tuple) and value[0] in ("if", "either") and value[1] == guard[0]:
+        if value[0] == "either":
+            value = value[3] if guard[1] else value[2]
+        else:
+            value = value[3] if value[2] == guard[1] else value[4]
+    return value
+
+
 class _Numbers:
     """Values as small numbers, so that comparing them costs nothing."""
 
@@ -137,18 +149,18 @@ def _run(block, by_word, numbers):
         shape = i.word & wrongcode.CODE if by_word else _shape(i)
         if i.base == "BRA" or "`" in i.text:
             shape = (shape, i.offset, i.text)
-        results = i.results()
-        sources = [r[:2] for n, o in enumerate(i.operands) if n not in results for r in o.registers]
-        named = tuple(numbers.of(values[r]) for r in sources if r in i.reads)
-        # What the text does not tell goes by the names of registers.
-        role = lambda found, r: found(r) if i.trusted else r
-        placed = tuple(sorted((role(i.role_read, r), numbers.of(values[r])) for r in i.reads))
-        what = (shape, named, placed)
         guard = None
         if i.guard and (match := re.fullmatch(r"(!?)(UP|P)(\d)", i.guard)):
             guard = (numbers.of(values[match[2], int(match[3])]), bool(match[1]))
         elif i.guard:
             raise Untold(i.text)
+        results = i.results()
+        sources = [r[:2] for n, o in enumerate(i.operands) if n not in results for r in o.registers]
+        named = tuple(numbers.of(_under(guard, values[r])) for r in sources if r in i.reads)
+        # What the text does not tell goes by the names of registers.
+        role = lambda found, r: found(r) if i.trusted else r
+        placed = tuple(sorted((role(i.role_read, r), numbers.of(_under(guard, values[r]))) for r in i.reads))
+        what = (shape, named, placed)
         if not _plain(i):
             access = _access(i, values) if i.base in _SPACES else None
             seen[what] += 1
