@@ -102,6 +102,7 @@ def one_pool(paths, counts, options):
     else:
         learnt = evidence.Evidence().learn(kernels)
     learnt.spacings = {key: value for key, value in learnt.spacings.items() if not spacing.disproved(pool, key)}
+    learnt.boards = {key for key in learnt.boards if not rules.disproved(key)}
     made, orders = [], []
     for arch, count in counts.items():
         chosen = {p: found for p, found in listings.items() if found.arch == arch}

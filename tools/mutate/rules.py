@@ -19,6 +19,12 @@ def pool(arch):
     return POOLS.get(arch, arch)
 
 
+def disproved(key):
+    """Whether libraries that NVIDIA ships break a rule of scoreboards: a later LDG may overwrite the address of an LDG (libtorch 2.11: 286 pairs in a part of its sm_80
+    code; cuSPARSE 12.6 for sm_75)."""
+    return key[0] == flow.WAR and key[1] == "LDG" and key[-1] == "LDG"
+
+
 class Rules:
     """The rules of one pool of architectures."""
 

@@ -142,16 +142,17 @@ def pairs(rules, block, i):
 def disproved(arch, key):
     """Whether libraries that NVIDIA ships break the rule, and it only says how ptxas likes to issue.
 
-    Before sm_90 busy pipes of arithmetic, conversions and memory hold a warp back by themselves (cuDNN 9.27: ISETP and IADD3, IMAD.WIDE and
-    IMAD, F2F and F2F, STS and STS one cycle apart), on sm_90 that of constants does (catboost 1.2: LDC and S2UR 2). Arithmetic may
-    stand right before BSYNC on sm_70 (NVSHMEM 3.8).
+    Before sm_90 busy pipes of arithmetic, conversions, memory, special registers and constants hold a warp back by themselves (cuDNN 9.27 and cuBLAS 12.9: ISETP
+    and IADD3, IMAD.WIDE and IMAD, F2F and F2F, STS and STS one cycle apart, S2R and S2R, LDC and LDC, UISETP and UMOV, DMUL and DFMA closer than ptxas leaves them), that
+    of constants does everywhere (catboost 1.2 on sm_90: LDC and S2UR 2; cuDNN 9.27 on sm_100 and sm_120: LDC and LDC). Arithmetic may stand right before BSYNC on sm_70
+    (NVSHMEM 3.8), and HMMA may overwrite a register in the cycle behind arithmetic that reads it on sm_80 (flash attention 2 and libtorch 2.11).
     """
-    rule, first, *_ = key
+    rule, first, *rest = key
     base = first.split(".")[0]
-    if rule == PIPE and arch < 90:
-        return flow.family(base) not in (MATRIX, "double") and not base.startswith("U") and base not in ("S2R", "S2UR")
-    if rule == PIPE and arch == 90:
-        return base in ("LDC", "S2UR")
+    if rule == PIPE:
+        return flow.family(base) != MATRIX if arch < 90 else base in ("LDC", "S2UR")
+    if rule == OVERWRITTEN and arch == 80:
+        return first == ARITHMETIC and rest[0] == MATRIX
     return rule == SETTLE and arch < 80 and first == ARITHMETIC
 
 
