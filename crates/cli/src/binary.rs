@@ -1,13 +1,13 @@
 //! Device code of a file, section by section.
 //!
 //! Cubins and the sections in them are worked on in parallel, and what comes back is in file order. A cubin is
-//! decompressed when its turn comes, and a lifted function lives as long as the work on its section.
+//! read and decompressed when its turn comes, and a lifted function lives as long as the work on its section.
 
 use crate::input::{Binary, Selection};
 use crate::progress::Progress;
 use anyhow::{Context, Result, anyhow};
 use rayon::prelude::*;
-use sassafras_cubin::{Code, Container, Cubin, Image};
+use sassafras_cubin::{Code, Cubin, Image, Library};
 use sassafras_machine::Arch;
 use sassafras_sass::program::{Program, ProgramProblem, Routine};
 
@@ -93,16 +93,16 @@ impl Binary {
     /// The first error in file order, whichever came first in time.
     pub fn visit<T: Send>(
         &self,
-        container: &Container<'_>,
+        library: &Library<'_>,
         selection: &Selection,
         work: impl Fn(&Site<'_, '_>) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
-        let images: Vec<&Image> = container.cubins().collect();
+        let images: Vec<&Image> = library.cubins().collect();
         let progress = Progress::new(&self.name, images.len());
         let parts: Vec<Result<Part<T>>> = images
             .par_iter()
             .map(|image| {
-                let part = self.image(container, image, selection, &work);
+                let part = self.image(library, image, selection, &work);
                 progress.step();
                 part
             })
@@ -121,14 +121,14 @@ impl Binary {
     /// As [`Binary::visit`]; `take` may have been called before.
     pub fn stream<T: Send>(
         &self,
-        container: &Container<'_>,
+        library: &Library<'_>,
         selection: &Selection,
         work: impl Fn(&Site<'_, '_>) -> Result<T> + Sync,
         mut take: impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
         let mut found: Vec<(String, String)> = Vec::new();
-        for image in container.cubins() {
-            let part = self.image(container, image, selection, &work)?;
+        for image in library.cubins() {
+            let part = self.image(library, image, selection, &work)?;
             found.extend(part.names.into_iter().map(|name| (name, part.sm.clone())));
             part.results.into_iter().try_for_each(&mut take)?;
         }
@@ -137,7 +137,7 @@ impl Binary {
 
     fn image<T: Send>(
         &self,
-        container: &Container<'_>,
+        library: &Library<'_>,
         image: &Image,
         selection: &Selection,
         work: &(impl Fn(&Site<'_, '_>) -> Result<T> + Sync),
@@ -148,7 +148,7 @@ impl Binary {
             return Ok(Part { names: vec![String::new()], sm, results: Vec::new() });
         }
         let context = || format!("{}: {}", self.name, image.location);
-        let bytes = container.bytes(image).with_context(context)?;
+        let bytes = library.bytes(image).with_context(context)?;
         let cubin = Cubin::parse(&bytes).with_context(context)?;
         let names = if selection.kernels.is_empty() { vec![String::new()] } else { names(&cubin) };
         let sites: Vec<&Code<'_>> =

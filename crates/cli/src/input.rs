@@ -2,12 +2,13 @@
 
 use crate::failure::{Failure, say};
 use anyhow::{Context, Result, anyhow, bail};
-use sassafras_cubin::{Container, ContainerKind};
+use sassafras_cubin::{Container, ContainerKind, Library, Source, Stored};
 use sassafras_ir::{Function, Module, text, verify};
 use sassafras_machine::Arch;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// The built-in sample.
 const SAMPLE: &str = include_str!("../samples/sgemm.sir");
@@ -107,20 +108,25 @@ pub struct Ptx {
     pub module: Box<sassafras_ptx::Module>,
 }
 
-/// The bytes of a file that holds device code, with its name for messages.
+/// A file that holds device code, with its name for messages. What is in a file stays there until it is asked for.
 pub struct Binary {
     /// How messages call it.
     pub name: String,
-    /// Its contents.
-    pub bytes: Vec<u8>,
+    /// Where it is read from piece by piece; else it came from a pipe, and is in `bytes`.
+    file: Option<Stored>,
+    /// All of it, from the first time that somebody asked.
+    bytes: OnceLock<Vec<u8>>,
 }
 
 impl Input {
     /// Reads a file; `-` is standard input.
     pub fn read(path: &Path) -> Result<Input> {
+        if let Some(binary) = Binary::open(path) {
+            return Ok(Input::Binary(binary));
+        }
         let (name, bytes) = read_bytes(path)?;
         if is_binary(&bytes) {
-            return Ok(Input::Binary(Binary { name, bytes }));
+            return Ok(Input::Binary(Binary { name, file: None, bytes: bytes.into() }));
         }
         if bytes.is_empty() {
             bail!("{name}: the file is empty; expected {EXPECTED}");
@@ -198,9 +204,41 @@ impl Ptx {
 }
 
 impl Binary {
-    /// Finds the images.
+    /// An ordinary file of a size that is worked with; whatever is in the way of that is told by who reads all of it.
+    fn open(path: &Path) -> Option<Binary> {
+        let metadata = std::fs::metadata(path).ok()?;
+        if path == Path::new("-") || !metadata.is_file() || metadata.len() > MOST_BYTES {
+            return None;
+        }
+        let mut file = std::fs::File::open(path).ok()?;
+        let mut head = Vec::new();
+        (&mut file).take(16).read_to_end(&mut head).ok()?;
+        let file = Stored::new(file).ok()?;
+        let name = path.display().to_string();
+        is_binary(&head).then(|| Binary { name, file: Some(file), bytes: OnceLock::new() })
+    }
+
+    /// All of it, which stays in memory: for whoever makes a new version of the file, or compares two.
+    pub fn bytes(&self) -> Result<&[u8]> {
+        if let (Some(file), None) = (&self.file, self.bytes.get()) {
+            let bytes = file.read_all().with_context(|| self.name.clone())?;
+            return Ok(self.bytes.get_or_init(|| bytes));
+        }
+        Ok(self.bytes.get().map_or(&[], Vec::as_slice))
+    }
+
+    /// Finds the images of a file that is read piece by piece.
+    pub fn library(&self) -> Result<Library<'_>> {
+        let source = match (&self.file, self.bytes.get()) {
+            (Some(file), None) => Source::File(file),
+            (_, bytes) => Source::Memory(bytes.map_or(&[], Vec::as_slice)),
+        };
+        Library::parse(source).with_context(|| self.name.clone())
+    }
+
+    /// Finds the images, with all of the file in memory.
     pub fn container(&self) -> Result<Container<'_>> {
-        Container::parse(&self.bytes).with_context(|| self.name.clone())
+        Container::parse(self.bytes()?).with_context(|| self.name.clone())
     }
 }
 

@@ -24,11 +24,6 @@ impl<'d, 'n> Bytes<'d, 'n> {
         Self { data, name, base }
     }
 
-    /// The same, up to `end`.
-    pub fn up_to(self, end: usize) -> Self {
-        Self { data: &self.data[..end], ..self }
-    }
-
     /// The range, checked.
     pub fn range(&self, at: u64, len: u64, what: &'static str) -> Result<Range<usize>, Error> {
         let size = self.data.len() as u64;

@@ -2,9 +2,9 @@
 //!
 //! Source: entries written by fatbinary 12 and 13: raw LZ4 blocks, or one zstd frame that states its content size.
 
-use crate::bytes::Bytes;
 use crate::error::{Error, Problem};
 pub(crate) use crate::lz4::Effort;
+use crate::source::Fields;
 
 /// How a payload is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -63,7 +63,7 @@ impl Default for Limits {
 
 /// Decompresses `stored`, which lies at `at` of `whole` and must give exactly `claimed` bytes.
 pub(crate) fn decompress(
-    whole: Bytes,
+    whole: Fields<'_, '_>,
     at: u64,
     stored: &[u8],
     claimed: u64,

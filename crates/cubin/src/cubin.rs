@@ -102,7 +102,7 @@ impl<'d> Cubin<'d> {
     /// # Errors
     /// Names the section and offset that are damaged; an ELF file for another machine is refused.
     pub fn parse(data: &'d [u8]) -> Result<Self, Error> {
-        Self::read(data).map_err(|error| error.within(data))
+        Self::read(data).map_err(|error| error.within(data.len() as u64))
     }
 
     fn read(data: &'d [u8]) -> Result<Self, Error> {

@@ -34,6 +34,9 @@ pub enum Problem {
     /// None of the known formats.
     #[error("not a cubin, fatbinary, archive or ELF file holding one")]
     NotRecognised,
+    /// The file cannot be read; the system's words.
+    #[error("cannot be read: {0}")]
+    Unreadable(String),
     /// A host file or archive without device code.
     #[error("holds no fatbinary")]
     NoDeviceCode,
@@ -84,8 +87,8 @@ pub enum Problem {
 
 impl Error {
     /// The same, with a place that is no further than the end of the file: a damaged field may point anywhere.
-    pub(crate) fn within(mut self, file: &[u8]) -> Self {
-        self.place.offset = self.place.offset.min(file.len() as u64);
+    pub(crate) fn within(mut self, size: u64) -> Self {
+        self.place.offset = self.place.offset.min(size);
         self
     }
 

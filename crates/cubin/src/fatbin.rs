@@ -13,10 +13,10 @@
 
 use std::ops::Range;
 
-use crate::bytes::Bytes;
 use crate::compression::Compression;
 use crate::error::{Error, Problem};
 use crate::sm::{Sm, Variant};
+use crate::source::Fields;
 
 /// The first four bytes of a fatbinary.
 pub const MAGIC: u32 = 0xba55_ed50;
@@ -93,7 +93,7 @@ pub(crate) struct Fatbin {
 
 impl Fatbin {
     /// Reads the fatbinary at `at`, which must end before `end`.
-    pub fn parse(whole: Bytes, at: u64, end: u64) -> Result<Self, Error> {
+    pub fn parse(whole: Fields<'_, '_>, at: u64, end: u64) -> Result<Self, Error> {
         let file = whole.up_to(end as usize);
         let magic = file.u32(at, "fatbinary magic")?;
         let bad = |at, what, value: u64| Err(file.error(at, Problem::BadField { what, value }));
@@ -123,7 +123,7 @@ impl Fatbin {
 }
 
 impl Entry {
-    fn parse(file: Bytes, at: u64) -> Result<Self, Error> {
+    fn parse(file: Fields<'_, '_>, at: u64) -> Result<Self, Error> {
         let bad = |at, what, value| Err(file.error(at, Problem::BadField { what, value }));
         let header_size: u64 = file.u32(at + 4, "entry header size")?.into();
         if header_size < ENTRY_HEADER {
@@ -157,7 +157,7 @@ impl Entry {
     }
 }
 
-fn entry_sm(file: Bytes, at: u64) -> Result<Sm, Error> {
+fn entry_sm(file: Fields<'_, '_>, at: u64) -> Result<Sm, Error> {
     let number = file.u32(at + 28, "entry SM")?;
     let flags = file.u64(at + 40, "entry flags")?;
     Ok(Sm {
@@ -174,7 +174,7 @@ fn entry_sm(file: Bytes, at: u64) -> Result<Sm, Error> {
 }
 
 /// The images of a group, from the headers in its extension.
-fn group_parts(file: Bytes, at: u64, end: u64, decompressed: u64) -> Result<Vec<Part>, Error> {
+fn group_parts(file: Fields<'_, '_>, at: u64, end: u64, decompressed: u64) -> Result<Vec<Part>, Error> {
     let extension: u64 = file.u32(at + 20, "group extension")?.into();
     let inside = file.up_to(end as usize);
     let count = inside.u32(at + extension, "group count")?;

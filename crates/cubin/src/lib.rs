@@ -1,8 +1,9 @@
 //! Cubins, fatbinaries and host files that hold them: read, and written back with code reordered.
 //!
-//! [`Container`] finds the device images in any file; [`Cubin`] reads one; [`Cubin::rewrite`] writes it back with the
-//! instructions of some code sections in another order and every offset that names an instruction following it; and
-//! [`Container::replace`] puts the result where it came from. No instruction is decoded here: a slot is 16 bytes.
+//! [`Container`] finds the device images in any file, [`Library`] also in one that is not in memory; [`Cubin`] reads one;
+//! [`Cubin::rewrite`] writes it back with the instructions of some code sections in another order and every offset that
+//! names an instruction following it; and [`Container::replace`] puts the result where it came from. No instruction is
+//! decoded here: a slot is 16 bytes.
 //!
 //! ```no_run
 //! use sassafras_cubin::{CodeEdit, Container, Cubin};
@@ -38,8 +39,10 @@ mod follow_attributes;
 mod follow_frames;
 mod follow_lines;
 mod grow;
+mod image;
 mod layout;
 mod leb;
+mod library;
 mod line_encode;
 mod line_table;
 mod lz4;
@@ -49,12 +52,15 @@ mod place;
 mod replace;
 mod rewrite;
 mod sm;
+mod source;
+mod structures;
+mod taken;
 mod zstd_frame;
 
 pub use attribute::{Attribute, AttributeInfo, AttributeType, Format, OffsetLayout, attribute_table};
 pub use boundary::{Boundary, BoundaryKind};
 pub use compression::{Compression, Limits};
-pub use container::{Container, ContainerKind, Image, Location};
+pub use container::Container;
 pub use cubin::{Code, ConstantBank, Cubin, Function};
 pub use edit::{Capsules, CodeEdit, Reason, Refusal, RewriteOptions};
 pub use elf::{Relocation, RelocationTable, Section, Symbol};
@@ -62,5 +68,8 @@ pub use error::{Error, Place, Problem};
 pub use fatbin::ImageKind;
 pub use follow_frames::FrameRow;
 pub use grow::Fixed;
+pub use image::{ContainerKind, Image, Location};
+pub use library::Library;
 pub use replace::{NoRoom, Prepared};
 pub use sm::{Sm, Variant};
+pub use source::{Source, Stored};

@@ -10,9 +10,10 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::compression::{Compression, Effort, compress, expand};
-use crate::container::{Container, Image};
+use crate::container::Container;
 use crate::fatbin::{Fatbin, field};
 use crate::grow::Fixed;
+use crate::image::Image;
 use crate::replace::NoRoom;
 
 /// A new payload of an entry, compressed quickly, the image to name when it does not fit, and the edits it is made of.
@@ -75,7 +76,7 @@ pub(crate) struct Pack<'i> {
 impl Container<'_> {
     /// The changes of a fatbinary.
     pub(crate) fn pack<'i>(&self, number: usize, changes: BTreeMap<usize, Change<'i>>) -> Pack<'i> {
-        let entries = &self.fatbins[number].entries;
+        let entries = &self.fatbins()[number].entries;
         let room = |index: usize| entries[index].payload.len();
         let fits = changes.iter().all(|(&index, change)| change.packed.stored.len() <= room(index));
         Pack { number, changes, fits }
@@ -84,7 +85,7 @@ impl Container<'_> {
     /// Whether the smallest payload that has too little room where it is does not get small enough with more effort. Payloads of one
     /// fatbinary are much alike: then it is hardly worth trying the others, which takes ten times as long as all else.
     pub(crate) fn is_hopeless(&self, pack: &Pack<'_>) -> bool {
-        let entries = &self.fatbins[pack.number].entries;
+        let entries = &self.fatbins()[pack.number].entries;
         let packed = pack.changes.iter().map(|(&index, change)| (index, &change.packed));
         let too_large = packed.filter(|&(index, new)| new.stored.len() > entries[index].payload.len());
         let smallest = too_large.min_by_key(|(_, new)| new.stored.len());
@@ -96,19 +97,19 @@ impl Container<'_> {
 
     /// Adds the entries with the payloads where they were; for payloads that fit.
     pub(crate) fn add_in_place(&self, pack: &Pack<'_>, to: &mut Vec<u8>) {
-        let fatbin = &self.fatbins[pack.number];
+        let fatbin = &self.fatbins()[pack.number];
         let size = |index: usize, needed: usize| needed.max(fatbin.entries[index].payload.len());
         self.join(fatbin, &pack.packed(), size, to);
     }
 
     /// Adds the entries with payloads as large as they are.
     pub(crate) fn add_as_needed(&self, pack: &Pack<'_>, to: &mut Vec<u8>) {
-        self.join(&self.fatbins[pack.number], &pack.packed(), |_, needed| needed, to);
+        self.join(&self.fatbins()[pack.number], &pack.packed(), |_, needed| needed, to);
     }
 
     /// Bytes that [`Container::add_as_needed`] adds.
     pub(crate) fn needed(&self, pack: &Pack<'_>) -> usize {
-        self.total(&self.fatbins[pack.number], &pack.packed())
+        self.total(&self.fatbins()[pack.number], &pack.packed())
     }
 
     /// The entries with those payloads changed that room can be made for. `fixed` says why there is no more; without it,
@@ -121,7 +122,7 @@ impl Container<'_> {
     }
 
     fn body_anew(&self, pack: &Pack<'_>, fixed: Option<Fixed>) -> Option<Body> {
-        let fatbin = &self.fatbins[pack.number];
+        let fatbin = &self.fatbins()[pack.number];
         let room = |index: usize| fatbin.entries[index].payload.len();
         let mut changes: BTreeMap<usize, &Change<'_>> =
             pack.changes.iter().map(|(&index, change)| (index, change)).collect();

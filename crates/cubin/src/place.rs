@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
-use crate::container::{Container, ContainerKind};
+use crate::container::Container;
 use crate::grow::{Fixed, Host, Movable};
+use crate::image::ContainerKind;
 use crate::pack::{Fitting, Pack};
 use crate::replace::NoRoom;
 
@@ -31,7 +32,7 @@ impl Container<'_> {
         let mut data = self.data.to_vec();
         // From the end, so that a fatbinary that grows moves none that is still to come.
         for pack in packs.iter().rev() {
-            let (fatbin, mut body) = (&self.fatbins[pack.number], Vec::new());
+            let (fatbin, mut body) = (&self.fatbins()[pack.number], Vec::new());
             self.add_in_place(pack, &mut body);
             data[fatbin.start + 8..fatbin.start + 16].copy_from_slice(&(body.len() as u64).to_le_bytes());
             data.splice(fatbin.body.clone(), body);
@@ -50,7 +51,7 @@ impl Container<'_> {
         let (mut data, mut refused) = (self.data.to_vec(), Vec::new());
         let mut body = Vec::new();
         for (pack, fitting) in bodies {
-            let room = &mut data[self.fatbins[pack.number].body.clone()];
+            let room = &mut data[self.fatbins()[pack.number].body.clone()];
             match fitting {
                 Fitting::InPlace => {
                     body.clear();
@@ -72,16 +73,16 @@ impl Container<'_> {
         if packs.iter().all(|pack| pack.fits) {
             return self.place_within(packs, |_| no_need);
         }
-        let host = match Host::read(self.data, self.limits) {
+        let host = match Host::read(self.data, self.limits()) {
             Ok(host) => host,
             Err(fixed) => return self.place_within(packs, |_| fixed),
         };
-        let section = |pack: &Pack<'_>| host.section_at(self.fatbins[pack.number].start);
+        let section = |pack: &Pack<'_>| host.section_at(self.fatbins()[pack.number].start);
         let by_number: BTreeMap<usize, &Pack<'_>> = packs.iter().map(|pack| (pack.number, pack)).collect();
         let is_edited = |number: usize| by_number.contains_key(&number);
         let mut sections: BTreeMap<usize, Result<Movable, Fixed>> = BTreeMap::new();
         for index in packs.iter().filter(|pack| !pack.fits).filter_map(section) {
-            sections.entry(index).or_insert_with(|| host.movable(index, &self.fatbins, is_edited));
+            sections.entry(index).or_insert_with(|| host.movable(index, self.fatbins(), is_edited));
         }
         let fixed = |pack: &Pack<'_>| {
             let section = section(pack).and_then(|index| sections.get(&index));
@@ -119,7 +120,7 @@ impl Container<'_> {
 
     /// Adds a fatbinary with its header, with new payloads if there are any.
     fn whole(&self, number: usize, pack: Option<&Pack<'_>>, to: &mut Vec<u8>) {
-        let fatbin = &self.fatbins[number];
+        let fatbin = &self.fatbins()[number];
         let start = to.len();
         to.extend_from_slice(&self.data[fatbin.start..fatbin.body.start]);
         match pack {
@@ -132,7 +133,7 @@ impl Container<'_> {
 
     /// Bytes that [`Container::whole`] adds.
     fn whole_size(&self, number: usize, pack: Option<&Pack<'_>>) -> usize {
-        let fatbin = &self.fatbins[number];
+        let fatbin = &self.fatbins()[number];
         let header = fatbin.body.start - fatbin.start;
         header + pack.map_or(fatbin.body.len(), |pack| self.needed(pack))
     }

@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use crate::compression::Effort;
-use crate::container::{Container, Image, Location};
+use crate::container::Container;
 use crate::error::Error;
 use crate::fatbin::Entry;
 use crate::grow::Fixed;
+use crate::image::{Image, Location};
 use crate::pack::{Change, Pack, Packed};
 
 /// Why an image could not be put back.
@@ -120,7 +121,7 @@ impl Container<'_> {
 
     /// What is to take the place of an image that it differs from.
     fn ready(&self, image: &Image, new: Cow<'_, [u8]>) -> Ready {
-        match image.entry.map(|(fatbin, index)| &self.fatbins[fatbin].entries[index]) {
+        match image.entry.map(|(fatbin, index)| &self.fatbins()[fatbin].entries[index]) {
             Some(entry) if entry.parts.len() == 1 => {
                 Ready::Packed(Packed::new(&new, entry.compression, Effort::Quick))
             }
@@ -146,7 +147,7 @@ impl Container<'_> {
                 refused.push((edit, NoRoom::NoSuchImage(image.location)));
                 continue;
             };
-            let entry = &self.fatbins[fatbin].entries[index];
+            let entry = &self.fatbins()[fatbin].entries[index];
             let before = changes.get(&fatbin).and_then(|changes| changes.get(&index));
             match self.whole_payload(known, entry, before, ready) {
                 Ok(Some(packed)) => {

@@ -65,13 +65,13 @@ impl<'a> Search<'a> {
     pub fn run(&mut self) -> Result<Culprit> {
         let name = &self.input.name;
         let wrong = |message: String| Err(Failure::Wrong(format!("{name}: {message}")).into());
-        if let Verdict::Failed(how) = self.trial.run(&self.input.bytes)? {
+        if let Verdict::Failed(how) = self.trial.run(self.input.bytes()?)? {
             return wrong(format!("the command fails on the original already ({how}): nothing to look for"));
         }
-        let full = reschedule::file(name, &self.input.bytes, self.selection, &self.job)?;
+        let full = reschedule::file(name, self.input.bytes()?, self.selection, &self.job)?;
         let mut units: Vec<Unit> = full.outcomes.iter().flat_map(|outcome| outcome.units.clone()).collect();
         units.sort_unstable();
-        if units.is_empty() || full.bytes == self.input.bytes {
+        if units.is_empty() || full.bytes == self.input.bytes()? {
             return wrong("rescheduling changes nothing: nothing to look for".to_owned());
         }
         match self.trial.run(&full.bytes)? {
@@ -113,7 +113,8 @@ impl<'a> Search<'a> {
             return Ok(known);
         }
         self.job.bisection = Bisection::of(units.iter().copied());
-        let failed = match reschedule::file(&self.input.name, &self.input.bytes, self.selection, &self.job) {
+        let failed = match reschedule::file(&self.input.name, self.input.bytes()?, self.selection, &self.job)
+        {
             Ok(candidate) => match self.trial.run(&candidate.bytes)? {
                 Verdict::Passed => false,
                 Verdict::Failed(how) => {

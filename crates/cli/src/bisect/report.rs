@@ -101,7 +101,7 @@ impl Report {
     /// When one of the files cannot be read again.
     pub fn new(search: &Search<'_>, culprit: &Culprit) -> Result<Report> {
         let name = &search.input.name;
-        let old = Container::parse(&search.input.bytes).with_context(|| name.clone())?;
+        let old = search.input.container()?;
         let new = Container::parse(&culprit.bytes).with_context(|| format!("{name}, rescheduled"))?;
         let compared = against::files(&old, &new).with_context(|| format!("{name}, rescheduled"))?;
         let routines: BTreeSet<RoutineId> = culprit.units.iter().map(|unit| unit.routine).collect();

@@ -248,9 +248,9 @@ fn kernels(arguments: &Arguments, path: &Path) -> Result<(String, Vec<Kernel>)> 
 const MOST_BLOCKS: usize = 1 << 16;
 
 fn all(arguments: &Arguments, input: &Binary) -> Result<Vec<Kernel>> {
-    let container = input.container()?;
+    let library = input.library()?;
     let parts =
-        input.visit(&container, &arguments.selection, |site| site_kernels(arguments, &input.name, site))?;
+        input.visit(&library, &arguments.selection, |site| site_kernels(arguments, &input.name, site))?;
     Ok(parts.into_iter().flatten().collect())
 }
 

@@ -75,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let selection = &arguments.selection;
     if !selection.takes_all() {
-        input.visit(&input.container()?, selection, |_| Ok(()))?;
+        input.visit(&input.library()?, selection, |_| Ok(()))?;
     }
     let knobs = arguments.job.knobs.load(&["deps", "tepid", "passes", "cli"])?;
     let options = arguments.job.list_options(unknown_latency(&knobs)?, &knobs, Choice::CriticalPath);

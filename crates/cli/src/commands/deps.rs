@@ -186,8 +186,8 @@ fn load(path: &Path, selection: &Selection) -> Result<(String, Dialect, Vec<Func
         }
         Input::Binary(input) => input,
     };
-    let container = input.container()?;
-    let lifted = input.visit(&container, selection, |site| {
+    let library = input.library()?;
+    let lifted = input.visit(&library, selection, |site| {
         Ok(match binary::lift(&input.name, site, selection)? {
             Lifted::Routines(_, routines) => routines.into_iter().map(|r| r.lifted.function).collect(),
             Lifted::No(reason) => {

@@ -99,7 +99,7 @@ fn text(arguments: &Arguments, input: &Text) -> anyhow::Result<()> {
 }
 
 fn binary(arguments: &Arguments, input: &Binary) -> anyhow::Result<()> {
-    let container = input.container()?;
+    let library = input.library()?;
     let selection = &arguments.selection;
     let mut out = output::Stream::new();
     if arguments.json {
@@ -109,7 +109,7 @@ fn binary(arguments: &Arguments, input: &Binary) -> anyhow::Result<()> {
             Some(kernel) => Ok(Some(serde_json::to_string(&kernel)?)),
             None => Ok(None),
         };
-        input.stream(&container, selection, work, |json| {
+        input.stream(&library, selection, work, |json| {
             let Some(json) = json else { return Ok(()) };
             out.write(separator)?;
             separator = ",\n";
@@ -121,7 +121,7 @@ fn binary(arguments: &Arguments, input: &Binary) -> anyhow::Result<()> {
             Some(kernel) => render(&kernel),
             None => Ok(String::new()),
         };
-        input.stream(&container, selection, work, |text| out.write(&text))?;
+        input.stream(&library, selection, work, |text| out.write(&text))?;
     }
     out.end()
 }

@@ -94,15 +94,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let Input::Binary(input) = Input::read(&arguments.input)? else {
         bail!("{}: the text IR has no pairs; give a cubin", arguments.input.display());
     };
-    let container = input.container()?;
+    let library = input.library()?;
     if arguments.survey {
         let work =
             |site: &Site<'_, '_>| Ok(stream(&input.name, site)?.map(|s| (site.sm.clone(), survey(&s))));
-        let found = input.visit(&container, &arguments.selection, work)?;
+        let found = input.visit(&library, &arguments.selection, work)?;
         return output::print(&csv(found.into_iter().flatten())?);
     }
     let work = |site: &Site<'_, '_>| kernel(&input.name, site);
-    let found = input.visit(&container, &arguments.selection, work)?;
+    let found = input.visit(&library, &arguments.selection, work)?;
     let kernels: Vec<Kernel> = found.into_iter().flatten().collect();
     if kernels.is_empty() {
         say(&format!("warning: {}: no code for sm_50 to sm_62 in it", input.name));

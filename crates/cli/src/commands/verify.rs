@@ -8,7 +8,7 @@ use crate::input::{Binary, Input, Selection, Text, kind_name};
 use crate::listing::Listing;
 use crate::output;
 use anyhow::{Context, Result, bail};
-use sassafras_cubin::{Container, ImageKind};
+use sassafras_cubin::{ImageKind, Library};
 use sassafras_ir::Function;
 use sassafras_machine::state::StateTable;
 use sassafras_sass::program::Routine;
@@ -198,15 +198,19 @@ fn text(arguments: &Arguments, input: &Text, original: &Text) -> Result<()> {
 }
 
 fn binary(arguments: &Arguments, input: &Binary, original: Option<&Binary>) -> Result<()> {
-    let container = input.container()?;
     let selection = &arguments.selection;
+    // Two files that are compared are both in memory; else one image after the other is.
+    let containers = match original {
+        Some(original) => Some((input.container()?, original.container()?, original.name.as_str())),
+        None => None,
+    };
+    let library = input.library()?;
     let kernels =
-        input.visit(&container, selection, |site| check(&input.name, site, selection, !arguments.json))?;
-    let comparison = match original {
-        Some(original) => {
-            let old = original.container()?;
-            let context = || format!("{} against {}", input.name, original.name);
-            Some(against::files(&old, &container).with_context(context)?)
+        input.visit(&library, selection, |site| check(&input.name, site, selection, !arguments.json))?;
+    let comparison = match &containers {
+        Some((new, old, name)) => {
+            let context = || format!("{} against {name}", input.name);
+            Some(against::files(old, new).with_context(context)?)
         }
         None => None,
     };
@@ -220,7 +224,7 @@ fn binary(arguments: &Arguments, input: &Binary, original: Option<&Binary>) -> R
         say(&format!("warning: {}: {count} kernels are not checked: {reason}", input.name));
     }
     if kernels.iter().all(|kernel| kernel.instructions == 0) {
-        let why = nothing_checked(&container, skipped.len());
+        let why = nothing_checked(&library, skipped.len());
         if comparison.is_none() {
             bail!("{}: nothing in it was checked: {why}", input.name);
         }
@@ -232,15 +236,15 @@ fn binary(arguments: &Arguments, input: &Binary, original: Option<&Binary>) -> R
         let reordering = comparison.as_ref().map(reordering);
         output::print_json(&Report { schema: 1, kernels, unchecked, reordering })?;
     } else {
-        output::print(&summary(kind_name(container.kind()), input, &kernels, comparison.as_ref())?)?;
+        output::print(&summary(kind_name(library.kind()), input, &kernels, comparison.as_ref())?)?;
     }
     verdict(&input.name, hazards, differences)
 }
 
 /// Why there is nothing to say about hazards.
-fn nothing_checked(container: &Container<'_>, skipped: usize) -> String {
-    let (cubins, images) = (container.cubins().count(), container.images().len());
-    let ptx = container.images().iter().filter(|image| image.kind == ImageKind::Ptx).count();
+fn nothing_checked(library: &Library<'_>, skipped: usize) -> String {
+    let (cubins, images) = (library.cubins().count(), library.images().len());
+    let ptx = library.images().iter().filter(|image| image.kind == ImageKind::Ptx).count();
     match (cubins, images) {
         (_, 0) => "it holds no image".to_owned(),
         (0, _) if ptx == 1 => "it holds 1 image of PTX and no cubin".to_owned(),

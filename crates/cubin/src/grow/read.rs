@@ -13,7 +13,7 @@ use object::elf::{
 use super::Fixed;
 use crate::bytes::Bytes;
 use crate::compression::Limits;
-use crate::container::FATBIN_SECTIONS;
+use crate::library::FATBIN_SECTIONS;
 
 /// Positions of header fields.
 pub(super) mod field {

@@ -230,11 +230,12 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
     let selection = &arguments.selection;
     // A name that is not there is an error before any work is done.
     if !selection.takes_all() {
-        input.visit(&input.container()?, selection, |_| Ok(()))?;
+        input.visit(&input.library()?, selection, |_| Ok(()))?;
     }
     // Who counts blocks counts them in one order.
     let most = arguments.cutoff.map(|_| 1);
-    let work = || reschedule::file(&input.name, &input.bytes, selection, &job);
+    let bytes = input.bytes()?;
+    let work = || reschedule::file(&input.name, bytes, selection, &job);
     let done = arguments.job.install(most, work)??;
     let strategy = arguments.job.for_binaries();
     if let Order::Given(orders) = &job.order {
@@ -255,7 +256,7 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
             schema: 1,
             input: &input.name,
             strategy: strategy.name(),
-            size: Change { before: input.bytes.len() as u64, after: done.bytes.len() as u64 },
+            size: Change { before: bytes.len() as u64, after: done.bytes.len() as u64 },
             used_up: done.used_up,
             kernels: &done.outcomes,
         });
@@ -267,8 +268,8 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
             "{count} relocatable objects are left as they came: they were linked into this file, and nothing loads them\n"
         ))?;
     }
-    if input.container()?.kind() == ContainerKind::Host && done.bytes.len() > input.bytes.len() {
-        let more = done.bytes.len() - input.bytes.len();
+    if input.library()?.kind() == ContainerKind::Host && done.bytes.len() > bytes.len() {
+        let more = done.bytes.len() - bytes.len();
         output::print(&format!("fatbinaries have a new place behind the last segment: {more} bytes more\n"))?;
     }
     Ok(())
