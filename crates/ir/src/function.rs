@@ -205,6 +205,7 @@ impl Function {
     }
 
     /// The spelling of an opcode.
+    #[inline]
     pub fn opcode_text(&self, opcode: Opcode) -> &str {
         &self.opcodes[opcode.index()]
     }
@@ -258,6 +259,7 @@ impl Function {
     }
 
     /// How many instructions there are.
+    #[inline]
     pub fn inst_count(&self) -> usize {
         self.insts.len()
     }
@@ -268,6 +270,7 @@ impl Function {
     }
 
     /// A block's instructions in order.
+    #[inline]
     pub fn block_insts(&self, block: Block) -> &[Inst] {
         &self.blocks[block].insts
     }
@@ -286,6 +289,7 @@ impl Function {
     }
 
     /// An instruction.
+    #[inline]
     pub fn inst(&self, inst: Inst) -> &InstData {
         &self.insts[inst]
     }
@@ -367,6 +371,7 @@ impl Function {
     }
 
     /// Its definitions.
+    #[inline]
     pub fn defs(&self, inst: Inst) -> &[Operand] {
         let data = &self.insts[inst];
         let first = data.first_operand as usize;
@@ -374,6 +379,7 @@ impl Function {
     }
 
     /// Its uses.
+    #[inline]
     pub fn uses(&self, inst: Inst) -> &[Operand] {
         let data = &self.insts[inst];
         let first = data.first_operand as usize + usize::from(data.defs);

@@ -14,6 +14,7 @@ pub struct Banks {
 
 impl Banks {
     /// Reads so many registers of each bank for an instruction that is issued at a time. Returns for how long that holds up what follows.
+    #[inline]
     pub fn read(&mut self, at: u32, fetched: [u8; 2], window: u32) -> u32 {
         let mut held = 0;
         for (free, fetched) in self.free.iter_mut().zip(fetched).filter(|(_, fetched)| *fetched > 0) {

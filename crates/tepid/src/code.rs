@@ -150,6 +150,7 @@ impl<'f> Code<'f> {
     }
 
     /// What is known of an instruction's opcode.
+    #[inline]
     pub fn op(&self, inst: Inst) -> &Op {
         self.facts.op(self.f, inst)
     }
@@ -176,18 +177,21 @@ impl<'f> Code<'f> {
     }
 
     /// The lanes that an instruction reads, guard and addresses included.
+    #[inline]
     pub fn reads(&self, inst: Inst) -> &[Touch] {
         let [start, middle, _] = self.facts.ranges[index(inst)];
         &self.facts.touches[start as usize..middle as usize]
     }
 
     /// The lanes that an instruction writes or may write.
+    #[inline]
     pub fn writes(&self, inst: Inst) -> &[Touch] {
         let [_, middle, end] = self.facts.ranges[index(inst)];
         &self.facts.touches[middle as usize..end as usize]
     }
 
     /// Cycles until the warp's turn may go to other threads of it.
+    #[inline]
     pub fn settle(&self, inst: Inst) -> u8 {
         let is_predicate = |touch: &Touch| matches!(touch.file, File::Predicate | File::UniformPredicate);
         let predicate = !self.op(inst).decoupled && self.writes(inst).iter().any(is_predicate);
@@ -200,6 +204,7 @@ impl<'f> Code<'f> {
     }
 
     /// Whether an instruction's result waits for a scoreboard. Convergence barriers are written at a fixed time.
+    #[inline]
     pub fn is_guarded(&self, inst: Inst, write: &Touch) -> bool {
         self.op(inst).decoupled && write.file != File::Barrier
     }
@@ -226,6 +231,7 @@ impl Facts {
         }
     }
 
+    #[inline]
     fn op(&self, f: &Function, inst: Inst) -> &Op {
         &self.ops[f.inst(inst).opcode.as_u32() as usize]
     }
@@ -241,6 +247,7 @@ impl Facts {
 }
 
 /// The position of an instruction in tables over instructions.
+#[inline]
 pub fn index(inst: Inst) -> usize {
     inst.as_u32() as usize
 }

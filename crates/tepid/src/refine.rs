@@ -142,7 +142,7 @@ impl Refine<'_, '_> {
         let cycles = search(&body, &mut order, cycles, bounds, |order, limit| {
             trial.reorder(&body, order);
             let code = trial.code_again(self.code.arch, &facts);
-            self.judge_code(&trial, &code, original).filter(|&cycles| cycles <= limit)
+            self.judge_code(&trial, &code, original, limit)
         });
         block.reorder(&body, &order);
         cycles
@@ -150,13 +150,15 @@ impl Refine<'_, '_> {
 
     /// Cycles of a block as it would be written.
     fn judge(&self, block: &Alone, original: &Original) -> Option<u32> {
-        self.judge_code(block, &block.code(self.code.arch), original)
+        self.judge_code(block, &block.code(self.code.arch), original, u32::MAX)
     }
 
-    fn judge_code(&self, block: &Alone, code: &Code<'_>, original: &Original) -> Option<u32> {
+    /// The same, unless they are more than a limit.
+    fn judge_code(&self, block: &Alone, code: &Code<'_>, original: &Original, limit: u32) -> Option<u32> {
         let fields = rebuild(code, original).ok()?;
         let replay = Replay::new(code, block.function.block_insts(block.only), &fields);
         let many = (self.resident as usize).clamp(FEW, MANY);
-        Some([FEW, many].into_iter().map(|warps| replay.cycles(warps)).sum())
+        let few = replay.cycles_within(FEW, limit.checked_sub(replay.least())?)?;
+        Some(few + replay.cycles_within(many, limit - few)?)
     }
 }

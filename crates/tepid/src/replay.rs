@@ -36,6 +36,8 @@ const NEVER: u32 = u32::MAX;
 /// The body of a loop, as it is written.
 pub struct Replay {
     steps: Vec<Step>,
+    /// Whether anybody counts those that set a scoreboard.
+    counts: bool,
     sm: &'static Multiprocessor,
 }
 
@@ -118,6 +120,8 @@ struct Warp {
     /// When its stall is over, and when its last instruction was.
     next: u32,
     since: u32,
+    /// When it can issue its next instruction, pipes aside: only its own instructions and barriers change that.
+    could: u32,
     /// When each scoreboard is clear.
     boards: [u32; BOARDS],
     /// When each of those who set it is done, where somebody counts them.
@@ -155,36 +159,55 @@ impl Replay {
                 beside: Beside::of(code, inst),
             }
         };
-        Replay { steps: insts.iter().map(step).collect(), sm }
+        let steps: Vec<Step> = insts.iter().map(step).collect();
+        let counts = steps.iter().any(|step| matches!(step.beside, Beside::Boards(_)));
+        Replay { steps, counts, sm }
     }
 
     /// Cycles per iteration and warp, times 16, with so many warps.
     pub fn cycles(&self, warps: usize) -> u32 {
-        let Some((warm, end)) = self.run(warps, ITERATIONS, None) else { return NEVER };
-        let counted = (ITERATIONS - 1) * warps.max(1);
-        ((u64::from(end - warm) * 16) / counted as u64) as u32
+        self.cycles_within(warps, NEVER - 1).unwrap_or(NEVER)
+    }
+
+    /// As [`Replay::cycles`], unless they are more than a limit, which is told as soon as it is clear.
+    pub fn cycles_within(&self, warps: usize, limit: u32) -> Option<u32> {
+        let counted = ((ITERATIONS - 1) * warps.max(1)) as u64;
+        // So long they take when they take one more than that.
+        let longest = (u64::from(limit) + 1) * counted;
+        let (warm, end) = self.run(warps, ITERATIONS, longest.div_ceil(16), None)?;
+        let cycles = u64::from(end - warm) * 16 / counted;
+        u32::try_from(cycles).ok().filter(|&cycles| cycles <= limit)
+    }
+
+    /// The fewest cycles that any order takes, as [`Replay::cycles`] counts them: one for each instruction.
+    pub fn least(&self) -> u32 {
+        16 * self.steps.len() as u32
     }
 
     /// Runs so many iterations and shows every instruction that is issued. Returns when the first iterations of all warps were over, and
     /// the last; none where warps wait for each other for ever.
     pub fn watch(&self, warps: usize, iterations: usize, mut see: impl FnMut(Issue)) -> Option<(u32, u32)> {
-        self.run(warps, iterations, Some(&mut see))
+        self.run(warps, iterations, u64::MAX, Some(&mut see))
     }
 
+    /// Gives up when it is clear that the iterations behind the first take `longest` cycles or more.
     fn run(
         &self,
         warps: usize,
         iterations: usize,
+        longest: u64,
         mut see: Option<&mut dyn FnMut(Issue)>,
     ) -> Option<(u32, u32)> {
-        let Replay { steps, sm } = self;
+        let Replay { steps, sm, .. } = self;
         let once = steps.len() * warps;
         let mut warps = vec![Warp::default(); warps];
         let mut shared = Shared::default();
+        let all = iterations * once;
         let (mut now, mut current, mut keeps, mut warm) = (0, 0, false, 0);
-        for issued in 0..iterations * once {
+        for issued in 0..all {
             let chosen = loop {
-                let ready = |i: usize| warps[i].ready(steps, &shared, sm.memory_queue);
+                let ready =
+                    |i: usize| warps[i].could.max(shared.free(&steps[warps[i].at], sm.memory_queue).0);
                 let others = (0..warps.len()).rev().filter(|&i| i != current);
                 let first = keeps.then_some(current).into_iter().chain(others).chain(Some(current));
                 let mut soonest = NEVER;
@@ -212,7 +235,7 @@ impl Replay {
             now += held;
             let at = warps[chosen].at;
             let started = shared.occupy(step, now);
-            let done = warps[chosen].go_on(step, now, started, steps.len());
+            let done = warps[chosen].go_on(step, now, started, self);
             if let (Some(see), Some(lost)) = (&mut see, lost) {
                 see(Issue { warp: chosen, step: at, at: now, lost, started, done });
             }
@@ -220,12 +243,17 @@ impl Replay {
                 for warp in &mut warps {
                     warp.meets = false;
                     warp.released = now + BARRIER;
+                    warp.could = warp.could(steps);
                 }
             }
             (current, keeps) = (chosen, !step.fields.yields);
             now += 1;
             if issued + 1 == once {
                 warm = now;
+            }
+            // Whatever is still to come takes a cycle at least.
+            if issued + 1 > once && u64::from(now - warm) + (all - issued - 1) as u64 >= longest {
+                return None;
             }
         }
         Some((warm, now))
@@ -270,14 +298,12 @@ fn all_but(times: &[u32], but: usize) -> u32 {
 }
 
 impl Warp {
-    /// When it can issue its next instruction.
-    fn ready(&self, steps: &[Step], shared: &Shared, queue: u32) -> u32 {
+    /// When it can issue its next instruction, pipes aside.
+    fn could(&self, steps: &[Step]) -> u32 {
         if self.meets {
             return NEVER;
         }
-        let step = &steps[self.at];
-        let at = self.next.max(self.released).max(self.clear(step).0);
-        at.max(shared.free(step, queue).0)
+        self.next.max(self.released).max(self.clear(&steps[self.at]).0)
     }
 
     /// When what an instruction waits for is done, and the scoreboard that is last.
@@ -321,7 +347,7 @@ impl Warp {
     }
 
     /// Notes that an instruction was issued. Returns when its result is there and its sources are read.
-    fn go_on(&mut self, step: &Step, now: u32, started: u32, length: usize) -> [u32; 2] {
+    fn go_on(&mut self, step: &Step, now: u32, started: u32, replay: &Replay) -> [u32; 2] {
         let mut latencies = step.latencies;
         match step.beside {
             Beside::Copy(latency) => self.copied = self.copied.max(started + latency),
@@ -339,14 +365,17 @@ impl Warp {
             if let Some(board) = board.map(usize::from).filter(|&board| board < BOARDS) {
                 let done = started + latency;
                 self.boards[board] = self.boards[board].max(done);
-                self.pending[board].retain(|done| *done > now);
-                self.pending[board].push(done);
+                if replay.counts {
+                    self.pending[board].retain(|done| *done > now);
+                    self.pending[board].push(done);
+                }
             }
         }
         self.since = now + 1;
         self.next = now + u32::from(step.fields.stall.max(1));
         self.meets = step.meets;
-        self.at = (self.at + 1) % length;
+        self.at = if self.at + 1 == replay.steps.len() { 0 } else { self.at + 1 };
+        self.could = self.could(&replay.steps);
         latencies.map(|latency| started + latency)
     }
 }

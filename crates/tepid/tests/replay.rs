@@ -18,7 +18,15 @@ fn cycles(body: &str, fields: &[Fields], warps: usize) -> f64 {
         .collect();
     let arch: Arch = "sm_90".parse().expect("an architecture");
     let code = Code::new(f, &sources, arch);
-    f64::from(Replay::new(&code, insts, fields).cycles(warps)) / 16.0
+    let replay = Replay::new(&code, insts, fields);
+    let cycles = replay.cycles(warps);
+    // A limit changes nothing, but that more than it is not told.
+    assert!(replay.least() <= cycles);
+    assert_eq!(replay.cycles_within(warps, cycles), Some(cycles));
+    for limit in [0, cycles / 2, cycles - 1] {
+        assert_eq!(replay.cycles_within(warps, limit), None, "{limit} of {cycles}");
+    }
+    f64::from(cycles) / 16.0
 }
 
 fn stall(stall: u8) -> Fields {
