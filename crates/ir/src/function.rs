@@ -66,7 +66,7 @@ impl Effects {
 }
 
 /// The predicate that an instruction runs under.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Guard {
     /// The predicate bit.
     pub lane: Lane,
@@ -75,7 +75,7 @@ pub struct Guard {
 }
 
 /// What the front-end keeps to write the instruction back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Payload {
     /// Nothing: the instruction was made here.
     #[default]

@@ -17,7 +17,7 @@ entity_impl!(MemRef, "mem");
 
 /// One operand. Definitions may be [`Operand::Reg`], [`Operand::Constant`] (the result is lost) or [`Operand::Mem`]
 /// (memory is written); uses may be anything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// A register, or a tuple of consecutive ones.
     Reg(Span),
@@ -153,7 +153,7 @@ bitflags! {
 }
 
 /// One access: `space.width[base + index + offset]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MemAccess {
     /// Where it goes.
     pub space: Space,

@@ -32,6 +32,7 @@ pub mod obstacle;
 pub mod original;
 pub mod pipeline;
 pub mod policies;
+mod polished;
 mod refine;
 pub mod rename;
 pub mod replay;

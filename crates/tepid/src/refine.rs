@@ -14,9 +14,11 @@ use crate::control::rebuild;
 use crate::latency::Mined;
 use crate::original::Original;
 use crate::pipeline::Pipeline;
+use crate::polished::{Key, Polished, once};
 use crate::rename::{Alone, Freed, Names, Room};
 use crate::replay::Replay;
 use crate::search::{Bounds, search};
+use rustc_hash::FxHashMap;
 use sassafras_deps::Node;
 use sassafras_ir::Block;
 use std::sync::Arc;
@@ -88,7 +90,7 @@ impl Refine<'_, '_> {
             }
         }
         let (cycles, mut made) = best;
-        let cycles = self.polish(&mut made, cycles, &original);
+        let cycles = self.polish(&came, &mut made, cycles, &original);
         if u64::from(cycles) * 1000 > u64::from(before) * (1000 - WORTH) {
             return None;
         }
@@ -132,20 +134,35 @@ impl Refine<'_, '_> {
     }
 
     /// Improves a block, which takes so many cycles as it would be written, by those cycles.
-    fn polish(&self, block: &mut Alone, cycles: u32, original: &Original) -> u32 {
+    fn polish(&self, came: &Alone, block: &mut Alone, cycles: u32, original: &Original) -> u32 {
         let body = self.body(block);
+        let Around { is_loop, together, .. } = self.around;
+        let key = Key::new(came, block, (self.code.arch, is_loop, together, self.many(), cycles));
+        let Polished { order, cycles } = once(key, || self.search_written(&body, block, cycles, original));
+        block.reorder(&body, &order);
+        cycles
+    }
+
+    /// Searches by the cycles of orders as they would be written.
+    fn search_written(&self, body: &Body, block: &Alone, cycles: u32, original: &Original) -> Polished {
         let mut order = body.original();
         let mut trial = block.clone();
         let facts = Arc::clone(block.code(self.code.arch).facts());
         let (evaluations, most) = POLISHED;
         let bounds = Bounds { evaluations, most, least: 0, seed: 0 };
-        let cycles = search(&body, &mut order, cycles, bounds, |order, limit| {
-            trial.reorder(&body, order);
+        // Orders come back; limits never rise, so that one that was too long is so for good.
+        let mut judged: FxHashMap<Box<[Node]>, Option<u32>> = FxHashMap::default();
+        let cycles = search(body, &mut order, cycles, bounds, |order, limit| {
+            if let Some(known) = judged.get(order) {
+                return known.filter(|&cycles| cycles <= limit);
+            }
+            trial.reorder(body, order);
             let code = trial.code_again(self.code.arch, &facts);
-            self.judge_code(&trial, &code, original, limit)
+            let found = self.judge_code(&trial, &code, original, limit);
+            judged.insert(order.into(), found);
+            found
         });
-        block.reorder(&body, &order);
-        cycles
+        Polished { order: order.into(), cycles }
     }
 
     /// Cycles of a block as it would be written.
@@ -157,8 +174,12 @@ impl Refine<'_, '_> {
     fn judge_code(&self, block: &Alone, code: &Code<'_>, original: &Original, limit: u32) -> Option<u32> {
         let fields = rebuild(code, original).ok()?;
         let replay = Replay::new(code, block.function.block_insts(block.only), &fields);
-        let many = (self.resident as usize).clamp(FEW, MANY);
         let few = replay.cycles_within(FEW, limit.checked_sub(replay.least())?)?;
-        Some(few + replay.cycles_within(many, limit - few)?)
+        Some(few + replay.cycles_within(self.many(), limit - few)?)
+    }
+
+    /// As many warps as there are, but for those that tell nothing new.
+    fn many(&self) -> usize {
+        (self.resident as usize).clamp(FEW, MANY)
     }
 }
