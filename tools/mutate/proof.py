@@ -176,7 +176,7 @@ def _with_words(kernel, data, start):
 
 
 # They end a stretch of code that can be timed, but control always goes on behind them.
-_GOES_ON = frozenset("YIELD WARPSYNC ACQBULK BREAK".split())
+_GOES_ON = frozenset("YIELD WARPSYNC ACQBULK BREAK BPT".split())
 
 
 def _joined(kernel):
@@ -338,7 +338,7 @@ def _statement(line):
 
 def _ptx_access(opcode, operands):
     """(space, base, first byte, byte behind the last, only read) of a plain load or store; () for everything else."""
-    match = re.fullmatch(r"(ld|st)\.(global|shared|local|param|const)(\.v[248])?\.[bsuf](8|16|32|64)", opcode)
+    match = re.fullmatch(r"(ld|st)\.(global|shared|local|param|const)(?:\.nc)?(\.v[248])?\.[bsuf](8|16|32|64)", opcode)
     place = re.search(r"\[\s*(%?[\w$]+)\s*(?:\+\s*(-?\d+))?\s*\]", operands)
     if not match or not place:
         return ()
@@ -386,7 +386,9 @@ def _exchanged(one, two):
     if len(places) == 1:
         return _unread_result("\n".join(_function(before, places[0])), before[places[0]], after[places[0]])
     stretch = slice(places[0], places[-1] + 1)
-    old, new = ([line for line in lines[stretch] if _PTX_COMMENT.sub(" ", line).strip()] for lines in (before, after))
+    # Lines of sources that `.loc` names are no code.
+    code = lambda line: (text := _PTX_COMMENT.sub(" ", line).strip()) and not text.startswith(".loc")
+    old, new = ([line for line in lines[stretch] if code(line)] for lines in (before, after))
     if sorted(old) != sorted(new) or len(set(old)) != len(old):
         return False
     statements = {line: _statement(line) for line in old}

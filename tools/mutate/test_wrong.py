@@ -91,6 +91,8 @@ class Code(unittest.TestCase):
             ("@P0 STS [R4], R0", "@!P0 STS [R4], R1", True),
             ("RED.E.MIN.S32.STRONG.GPU [R4.64+-0x8], R0", "RED.E.MAX.S32.STRONG.GPU [R4.64+-0x4], R1", True),
             ("RED.E.MIN.S32.STRONG.GPU [R4.64], R0", "RED.E.MAX.S32.STRONG.GPU [R4.64], R1", False),
+            ("ATOMS.AND RZ, [UR4+0x18], R0", "ATOMS.AND RZ, [UR4+0x14], R1", True),
+            ("ATOMS.AND R7, [UR4+0x18], R0", "ATOMS.AND RZ, [UR4+0x14], R1", False),
             ("RED.E.ADD.STRONG.SYS [R4.64], R0", "RED.E.ADD.STRONG.SYS [R4.64+0x4], R1", False),
         ):
             block = stores(first, second)

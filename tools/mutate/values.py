@@ -52,7 +52,8 @@ def _access(instruction, values):
     if space == "texture":
         return space, None, 0, 0, True
     # Reductions give nothing back: at other addresses nobody can tell in which order they were.
-    reduces = instruction.base in ("RED", "REDG") and not re.search(r"MMIO|VOLATILE|SYS", instruction.opcode)
+    reduces = instruction.base in ("RED", "REDG") or instruction.base == "ATOMS" and instruction.operands[0].text == "RZ"
+    reduces = reduces and not re.search(r"MMIO|VOLATILE|SYS", instruction.opcode)
     plain = reduces or space and not re.search(r"STRONG|MMIO|VOLATILE|ATOM|RED|LDSM|STSM", instruction.opcode)
     if not plain:
         return space, None, 0, 0, False
@@ -61,7 +62,8 @@ def _access(instruction, values):
         found = [m for m in found if "desc" not in m[1]]
     width = _WIDTH.search(instruction.opcode)
     size = {"8": 1, "U8": 1, "S8": 1, "16": 2, "U16": 2, "S16": 2, "64": 8, "128": 16}[width[1]] if width else 4
-    read = instruction.base.startswith("LD")
+    # What only looks at other threads of the warp changes nothing for the next one.
+    read = instruction.base.startswith("LD") or space == "warp"
     if len(found) != 1:
         return space, None, 0, 0, read
     offset, registers = 0, []

@@ -64,8 +64,8 @@ impl<'d> Container<'d> {
     pub fn is_used_up(&self, image: &Image) -> bool {
         const LINKED: [u16; 2] = [object::elf::ET_EXEC.0, object::elf::ET_DYN.0];
         let kind = self.data.get(16..18).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
-        self.kind == ContainerKind::Host
-            && image.location.section.as_deref() == Some(FATBIN_SECTIONS[1])
+        self.kind() == ContainerKind::Host
+            && image.location.section.as_deref() == Some(crate::library::FATBIN_SECTIONS[1])
             && kind.is_some_and(|kind| LINKED.contains(&kind))
     }
 
