@@ -59,8 +59,8 @@ impl<'d> Container<'d> {
         self.library.cubins()
     }
 
-    /// Whether an image is an object that the device linker used for this file, and that nothing loads: linked host files carry those beside the code that
-    /// was made of them, where they were compiled for separate linking.
+    /// Whether an image is an object that the device linker used for this file: linked host files carry those beside the code that was made of them, where they
+    /// were compiled for separate linking. A driver loads the linked code of its architecture; of these it may link PTX for a machine that there is none for.
     pub fn is_used_up(&self, image: &Image) -> bool {
         const LINKED: [u16; 2] = [object::elf::ET_EXEC.0, object::elf::ET_DYN.0];
         let kind = self.data.get(16..18).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]));

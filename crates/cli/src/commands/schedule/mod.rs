@@ -265,7 +265,7 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
     if done.used_up > 0 {
         let count = done.used_up;
         output::print(&format!(
-            "{count} relocatable objects are left as they came: they were linked into this file, and nothing loads them\n"
+            "{count} relocatable objects are left as they came: what runs is the code that they were linked into\n"
         ))?;
     }
     if input.library()?.kind() == ContainerKind::Host && done.bytes.len() > bytes.len() {
