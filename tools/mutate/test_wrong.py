@@ -47,6 +47,20 @@ def swapped(block, i, j):
     return out
 
 
+def made(*texts, results=0):
+    """A block of instructions, so many of whose first operands are written."""
+    block = []
+    for n, text in enumerate(texts):
+        guard, opcode, operands = sasstext.parse_text(text)
+        i = sasstext.Instruction(16 * n, text, sum(map(ord, text)), guard, opcode, operands)
+        registers = [{r[:2] for r in o.registers} for o in operands]
+        i.writes, i.reads = (frozenset().union(*found) for found in (registers[:results], registers[results:]))
+        if guard:
+            i.reads |= {("P", int(guard[-1]))}
+        block.append(i)
+    return block
+
+
 class Code(unittest.TestCase):
     def test_every_kind_changes_code_inside_the_kernel(self):
         code = kernel()
@@ -72,15 +86,6 @@ class Code(unittest.TestCase):
         self.assertTrue(values.same(block, swapped(block, 1, 2), None), "two special registers")
 
     def test_memory_keeps_its_order_where_it_matters(self):
-        def stores(*texts):
-            made = []
-            for n, text in enumerate(texts):
-                guard, opcode, operands = sasstext.parse_text(text)
-                i = sasstext.Instruction(16 * n, text, sum(map(ord, text)), guard, opcode, operands)
-                i.reads = frozenset((f, r) for o in operands for f, r, _ in o.registers)
-                made.append(i)
-            return made
-
         for first, second, same in (
             ("STS [R4], R0", "STS [R4+0x4], R1", True),
             ("STS.64 [R4], R0", "STS [R4+0x4], R1", False),
@@ -95,28 +100,17 @@ class Code(unittest.TestCase):
             ("ATOMS.AND R7, [UR4+0x18], R0", "ATOMS.AND RZ, [UR4+0x14], R1", False),
             ("RED.E.ADD.STRONG.SYS [R4.64], R0", "RED.E.ADD.STRONG.SYS [R4.64+0x4], R1", False),
         ):
-            block = stores(first, second)
+            block = made(first, second)
             self.assertEqual(values.same(block, swapped(block, 0, 1), None), same, f"{first} | {second}")
 
     def test_under_the_guard_of_its_write_nothing_older_is_read(self):
-        def block(*texts):
-            made = []
-            for n, text in enumerate(texts):
-                guard, opcode, operands = sasstext.parse_text(text)
-                i = sasstext.Instruction(16 * n, text, sum(map(ord, text)), guard, opcode, operands)
-                registers = [[r[:2] for r in o.registers] for o in operands]
-                i.writes, i.reads = frozenset(registers[0]), frozenset(r for found in registers[1:] for r in found)
-                if guard:
-                    i.reads |= {("P", int(guard[-1]))}
-                made.append(i)
-            return made
-
         last = "@{} IADD3 R6, R3, R9, RZ"
         for guard, same in (("!P3", True), ("P3", False), ("P2", False)):
-            code = block("@!P3 IADD3 R3, R4, R5, RZ", last.format(guard))
-            other = block("IADD3 R3, R7, R8, RZ", "@!P3 IADD3 R3, R4, R5, RZ", last.format(guard))
+            code = made("@!P3 IADD3 R3, R4, R5, RZ", last.format(guard), results=1)
+            other = made("IADD3 R3, R7, R8, RZ", "@!P3 IADD3 R3, R4, R5, RZ", last.format(guard), results=1)
             self.assertEqual(values.same(code, other, {("R", 6)}), same, guard)
-            wanted = proof._wanted(sasstext.Kernel("k", [block("NOP RZ"), code], {}), [block("NOP RZ"), [c.with_word(c.word, c.offset + 16) for c in code]])
+            blocks = [made("NOP"), [i.with_word(i.word, i.offset + 16) for i in code]]
+            wanted = proof._wanted(sasstext.Kernel("k", blocks, {}), blocks)
             self.assertEqual(("R", 3) not in wanted[0], same, guard)
 
     def test_what_nobody_wants_may_differ(self):

@@ -773,6 +773,9 @@ fn a_load_that_the_last_iteration_does_not_issue_is_not_met_behind_the_loop() {
         "the predicate is another one"
     );
     assert_eq!(body(off, "P1 BRA P4,", write), 1, "an operand may end the loop, too");
+    assert_eq!(body(off, "P1 BRA.CONV", write), 1, "and so may threads that run apart");
+    let by_register = "S13 | @!P1 P3 = R2P P3, UR4\nS13 | @P1 P3 = R2P R7\n";
+    assert_eq!(body(by_register, "P1", write), 1, "outside its mask nothing is switched off");
 }
 
 #[test]
@@ -787,6 +790,12 @@ fn what_a_branch_decided_holds_behind_it() {
     assert_eq!(body("!P0", ""), [(HazardKind::Raw, None, 7)]);
     assert_eq!(body("P1", ""), [(HazardKind::Raw, None, 7)]);
     assert_eq!(body("P0", "S13 | P0 = ISETP R9, R10\n"), [(HazardKind::Raw, None, 20)]);
+    // What a warp has together is under way for all its threads.
+    let shared = "S5 | @P0 BRA ^join !branch\n^own:\nS2 W0 | UR4 = S2UR\n^join:\nS5 | @!P0 BRA ^out !branch\n^next:\nS4 | R2 = IADD3 R0, UR4\n\
+                  ^out:\nS1 | EXIT !exit";
+    assert_eq!(kinds(shared), [(HazardKind::Raw, None, 7)]);
+    let own = shared.replace("UR4 = S2UR", "R4 = S2R").replace("UR4", "R4");
+    assert_eq!(kinds(&own), []);
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //!
 //! Cost: a few words per block, a few steps per predicate that is written.
 
-use sassafras_ir::{Effects, Function, Guard, Inst, Lane, Operand, RegClass};
+use sassafras_ir::{Effects, Function, Guard, Inst, Lane, Operand, RegClass, Role};
 
 /// How many predicates a thread has.
 const PREDICATES: usize = 7;
@@ -52,6 +52,11 @@ impl Value {
 pub(super) fn place(lane: Lane) -> Option<u8> {
     let is_one = lane.class() == RegClass::Pred && !lane.is_virtual() && lane.index() < PREDICATES as u32;
     is_one.then(|| lane.index() as u8)
+}
+
+/// Whether every thread has a lane of its own: what a warp has together is under way for all of it.
+pub(super) fn is_own(lane: Lane) -> bool {
+    matches!(lane.class(), RegClass::Gpr | RegClass::Pred)
 }
 
 /// Both values of a predicate.
@@ -137,18 +142,33 @@ impl Conditions {
     }
 }
 
-/// Whether an instruction sets every predicate that it writes to false.
+/// Whether an instruction sets every predicate that it writes to false: `R2P` of no register. With a mask that is not in its word it may write any of them, and keeps
+/// those outside the mask: then it reads what it writes.
 fn clears(f: &Function, inst: Inst) -> bool {
-    let reads_general =
-        || f.uses(inst).iter().any(|op| matches!(op, Operand::Reg(span) if span.class() == RegClass::Gpr));
-    f.opcode_text(f.inst(inst).opcode).split('.').next() == Some("R2P") && !reads_general()
+    if f.opcode_text(f.inst(inst).opcode).split('.').next() != Some("R2P") {
+        return false;
+    }
+    let is_written = |lane: Lane| {
+        let mut found = false;
+        f.for_each_write(inst, |write| found |= write.lane == lane);
+        found
+    };
+    let mut all = true;
+    f.for_each_read(inst, |read| {
+        let is_value = read.role != Role::Guard && read.lane.class() == RegClass::Gpr;
+        all &= !is_value && (read.role == Role::Guard || !is_written(read.lane));
+    });
+    all
 }
 
 /// The guard of a branch or exit at the end of a block, and whether nothing else decides where it goes.
 pub(super) fn decides(f: &Function, last: Inst) -> Option<(Value, bool)> {
     let data = f.inst(last);
     let leaves = data.effects.intersects(Effects::BRANCH | Effects::EXIT);
-    let by_guard = matches!(f.opcode_text(data.opcode).split('.').next(), Some("BRA" | "EXIT"));
+    let opcode = f.opcode_text(data.opcode);
+    let by_guard = matches!(opcode.split('.').next(), Some("BRA" | "EXIT"));
     let value = data.guard.and_then(Value::of).filter(|_| leaves && by_guard)?;
-    Some((value, !f.uses(last).iter().any(|op| matches!(op, Operand::Reg(_)))))
+    // Other forms ask for more than the guard: whether threads run apart, say.
+    let alone = matches!(opcode, "BRA" | "BRA.U" | "EXIT");
+    Some((value, alone && !f.uses(last).iter().any(|op| matches!(op, Operand::Reg(_)))))
 }

@@ -699,7 +699,7 @@ impl<'a> Walker<'a> {
                 cover,
                 queue,
                 tag,
-                under,
+                under: if conditions::is_own(lane.lane) { under } else { 0 },
             });
         };
         // Convergence barriers are written at a fixed time even by instructions that set a scoreboard for something else.
