@@ -18,6 +18,10 @@
 //! debuggers read. Whatever else is seen to lead into the section is a reason to leave the file alone. A fatbinary that nothing leads to
 //! (nvcc links an empty one into every file) moves along unless it is edited: who would use it could not be told.
 //!
+//! **Fatbinaries among other data stay.** A pointer to the start of one need not be about it: in cuSPARSELt 0.8 (`.cask_resource`) two
+//! relocated pointers lead to each, its own begin and the end of what lies before it, as pairs (end, begin) whose difference is taken as
+//! the size. Moving whatever leads to a start would give the one before it a size that reaches to the new place.
+//!
 //! **The old bytes stay where they were.** Code may refer to the section in ways that cannot be seen (`lea` relative to the
 //! program counter), and such code finds what it always found: the fatbinary as it came, working. Every address that was
 //! mapped still holds what it held, but for the pointers that follow. The price is the room: the file gets larger by the
