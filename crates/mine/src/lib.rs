@@ -44,6 +44,8 @@ pub struct PairKey {
     pub used_as: Use,
     /// At which operand, in which half.
     pub slot: (u8, bool),
+    /// It reads a pair of registers there, as wide multiplications do of what they add to.
+    pub addend: bool,
     /// The first one set a scoreboard that was not waited for.
     pub guarded: bool,
 }
@@ -189,6 +191,7 @@ impl Observer for Collector {
             consumer: self.ids[pair.consumer.as_u32() as usize],
             used_as: pair.used_as,
             slot: pair.slot,
+            addend: pair.is_addend(),
             guarded: pair.guarded,
         };
         self.blocks[self.current].push(Seen {

@@ -152,6 +152,9 @@ pub struct MinedTable {
     /// By class, file and whether it is read as a guard, which is read sooner than operands: the smallest `observed_min` of any reader, and whether there is
     /// a row for any consumer. Matrix instructions that multiply registers of one shape have one together.
     shortest: HashMap<(ClassNumber, File, bool), (u16, bool)>,
+    /// By file of a thread and whether it is read as a guard: the smallest `observed_min` of any result. Uniform results are no such family: VOTEU's
+    /// predicate is there after 1 cycle, that of other uniform arithmetic after 4 to 11.
+    quickest: HashMap<(File, bool), u16>,
     /// Classes of wide multiplications, and by how much later these read the even and the odd register of their addend.
     wide: HashSet<ClassNumber>,
     late_addend: [u16; 2],
@@ -300,6 +303,10 @@ impl MinedTable {
         *horizon = distance.observed_min.max(*horizon);
         if key.hazard == Hazard::Raw {
             let guards = matches!(key.used_as, Use::Guard | Use::Branch);
+            if matches!(key.file, File::General | File::Predicate) {
+                let quickest = self.quickest.entry((key.file, guards)).or_insert(u16::MAX);
+                *quickest = distance.observed_min.min(*quickest);
+            }
             let mut classes = vec![key.producer];
             if let Some(multiplied) = multiplied(&value.producer) {
                 classes.push(self.class(&multiplied));
@@ -391,17 +398,20 @@ impl MinedTable {
     }
 
     /// The least that any pair needs, where no row is about this one. A result is there for no reader sooner than for the earliest that is known; of two writes
-    /// the second may not finish first, which takes the difference of their shortest latencies. None where no reader of the first one's results is known.
+    /// the second may not finish first, which takes the difference of their shortest latencies. Where no reader of the first one's results is known, they are
+    /// there no sooner than the quickest result of the register file, and what is written over them may come at once; of uniform results nothing is known then.
     pub fn bound(&self, query: &PairQuery) -> Option<u16> {
         let guards = matches!(query.used_as, Use::Guard | Use::Branch);
-        let first = self.shortest(query.producer?, query.file, guards)?;
-        match query.hazard {
-            Hazard::Raw => Some(first),
-            Hazard::Waw => {
+        let first = query.producer.and_then(|producer| self.shortest(producer, query.file, guards));
+        match (query.hazard, first) {
+            (Hazard::Raw, Some(first)) => Some(first),
+            (Hazard::Raw, None) => self.quickest.get(&(query.file, guards)).copied(),
+            (Hazard::Waw, Some(first)) => {
                 // What takes longer than it can be told finishes after anything.
                 let second = query.consumer.and_then(|consumer| self.shortest(consumer, query.file, false));
                 Some(first.saturating_sub(second.unwrap_or(first)).max(1))
             }
+            (Hazard::Waw, None) => self.quickest.contains_key(&(query.file, false)).then_some(1),
             _ => None,
         }
     }
@@ -512,6 +522,37 @@ mod tests {
         }
         let error = parse("raw,R,alu,low,alu,operand,,5,4,100,10,3,mined").expect_err("safe is too small");
         assert!(error.message.contains("below observed_min"), "{error}");
+    }
+
+    #[test]
+    fn a_class_without_rows_is_no_quicker_than_all_others() {
+        let text = format!(
+            "{DISTANCES}raw,R,alu,low,any,operand,,4,9,100,10,3,t\nraw,R,fma,low,any,operand,,2,8,100,10,3,t\n\
+             raw,P,alu,low,any,guard,,12,13,100,10,3,t\nraw,UP,uniform,low,any,operand,,4,9,100,10,3,t\n"
+        );
+        let table = MinedTable::parse("sm_90", &text, OPCODES).expect("a table");
+        let query = |hazard, file, producer: &str, used_as| PairQuery {
+            hazard,
+            file,
+            producer: table.number(producer),
+            high: false,
+            consumer: table.number("SEL"),
+            used_as,
+            slot: (1, false),
+            addend: false,
+        };
+        let bound = |hazard, file, used_as| table.bound(&query(hazard, file, "HADD2.F32", used_as));
+        assert_eq!(table.number("HADD2.F32"), None);
+        assert_eq!(bound(Hazard::Raw, File::General, Use::Operand), Some(2));
+        assert_eq!(bound(Hazard::Waw, File::General, Use::Overwrite), Some(1));
+        assert_eq!(bound(Hazard::Raw, File::Predicate, Use::Guard), Some(12));
+        assert_eq!(bound(Hazard::Raw, File::Predicate, Use::Operand), None, "no reader but guards is known");
+        assert_eq!(
+            bound(Hazard::Raw, File::UniformPredicate, Use::Operand),
+            None,
+            "uniform classes differ too much"
+        );
+        assert_eq!(table.bound(&query(Hazard::Raw, File::General, "SEL", Use::Operand)), Some(4));
     }
 
     #[test]

@@ -276,12 +276,14 @@ impl Rules {
     }
 }
 
-/// Whether the second one reads the register in a pair: what wide multiplications add to.
-fn is_addend(pair: &Pair<'_>) -> bool {
-    let f = pair.function;
-    let place = usize::from(pair.slot.0).checked_sub(f.defs(pair.consumer).len());
-    let operand = place.and_then(|place| f.uses(pair.consumer).get(place));
-    matches!(operand, Some(Operand::Reg(span)) if span.class() == RegClass::Gpr && span.len() == 2)
+impl Pair<'_> {
+    /// Whether the second one reads the register in a pair: what wide multiplications add to.
+    pub fn is_addend(&self) -> bool {
+        let f = self.function;
+        let place = usize::from(self.slot.0).checked_sub(f.defs(self.consumer).len());
+        let operand = place.and_then(|place| f.uses(self.consumer).get(place));
+        matches!(operand, Some(Operand::Reg(span)) if span.class() == RegClass::Gpr && span.len() == 2)
+    }
 }
 
 /// The question that a pair asks of the table.
@@ -295,7 +297,7 @@ fn query(pair: &Pair<'_>, hazard: Hazard) -> PairQuery {
         consumer: pair.consumer_class,
         used_as: pair.used_as,
         slot: pair.slot,
-        addend: is_addend(pair),
+        addend: pair.is_addend(),
     }
 }
 
