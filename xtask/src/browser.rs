@@ -36,7 +36,7 @@ fn in_folders(folders: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
 
 /// Loads the page of a cubin of the corpus.
 pub fn check(project: &Project, browser: &Path) -> Result<()> {
-    run(&mut project.cargo(["build", "-p", "sassafras"]))?;
+    run(&mut project.cargo(["build", "-p", "sassafras-cli"]))?;
     let out = tempfile::tempdir().context("a folder")?;
     let page = out.path().join("page.html");
     let mut analyze = project.command(project.target.join("debug/sassafras"));

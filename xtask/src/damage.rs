@@ -21,7 +21,7 @@ pub fn wrong_files(project: &Project, count: u32, seed: u32, files: &[PathBuf]) 
 
 /// A short version of it.
 pub fn short_wrong_files(project: &Project) -> Result<()> {
-    run(&mut project.cargo(["build", "-p", "sassafras"]))?;
+    run(&mut project.cargo(["build", "-p", "sassafras-cli"]))?;
     wrong(project, "debug", &SHORT_WRONG.map(str::to_owned), &[])
 }
 
@@ -34,7 +34,7 @@ pub fn broken_files(project: &Project, count: u32, seed: u32, files: &[PathBuf])
 
 /// A short version of it.
 pub fn short_broken_files(project: &Project) -> Result<()> {
-    run(&mut project.cargo(["build", "-p", "sassafras"]))?;
+    run(&mut project.cargo(["build", "-p", "sassafras-cli"]))?;
     let args = SHORT_BROKEN.iter().chain(&SHORT_LIMIT).map(|&arg| arg.to_owned());
     broken(project, "debug", &args.collect::<Vec<_>>(), &[])
 }
@@ -42,7 +42,7 @@ pub fn short_broken_files(project: &Project) -> Result<()> {
 fn prepared(project: &Project, count: u32, seed: u32) -> Result<Vec<String>> {
     tools::all_python(project)?;
     corpus::build(project)?;
-    run(&mut project.cargo(["build", "--release", "-p", "sassafras"]))?;
+    run(&mut project.cargo(["build", "--release", "-p", "sassafras-cli"]))?;
     Ok(vec!["--count".to_owned(), count.to_string(), "--seed".to_owned(), seed.to_string()])
 }
 

@@ -60,7 +60,7 @@ pub fn residue(project: &Project, kinds: u32, example: &[String], files: &[PathB
 pub fn mutants(project: &Project, count: u32, seed: u32) -> Result<()> {
     tools::all_python(project)?;
     let corpus = corpus::build(project)?;
-    run(&mut project.cargo(["build", "--release", "-p", "sassafras"]))?;
+    run(&mut project.cargo(["build", "--release", "-p", "sassafras-cli"]))?;
     let mut args = vec!["--mutants".to_owned(), count.to_string(), "--seed".to_owned(), seed.to_string()];
     args.extend(["--minimum", CATCH_RATE].map(str::to_owned));
     campaign(project, "release", &args, &cubins(&corpus)?)
@@ -68,7 +68,7 @@ pub fn mutants(project: &Project, count: u32, seed: u32) -> Result<()> {
 
 /// A short campaign by stored rules.
 pub fn short_mutants(project: &Project) -> Result<()> {
-    run(&mut project.cargo(["build", "-p", "sassafras"]))?;
+    run(&mut project.cargo(["build", "-p", "sassafras-cli"]))?;
     let mut names: Vec<PathBuf> = Vec::new();
     let all = cubins(&project.corpus())?;
     names.extend(all.iter().filter_map(|path| path.file_name().map(PathBuf::from)));

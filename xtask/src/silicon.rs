@@ -107,7 +107,7 @@ pub fn silicon(project: &Project, options: &Options) -> Result<()> {
         }
         eprintln!("{}, commit {commit}", String::from_utf8_lossy(&check.stdout).trim());
     }
-    for (given, package) in [(&options.sassafras, "sassafras"), (&options.mine, "sassafras-mine")] {
+    for (given, package) in [(&options.sassafras, "sassafras-cli"), (&options.mine, "sassafras-mine")] {
         if given.is_none() {
             run(&mut project.cargo(["build", "--release", "-p", package]))?;
         }

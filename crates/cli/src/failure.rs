@@ -24,6 +24,17 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+/// An error of the library about a file. What was understood and is wrong has another status than what cannot be read.
+pub fn of_library(file: &str, error: sassafras::Error) -> anyhow::Error {
+    use sassafras::tile::TileError::{Text, Unknown};
+    match error {
+        // These begin with line and column.
+        sassafras::Error::Tile(error @ (Text(_) | Unknown(_))) => anyhow::anyhow!("{file}:{error}"),
+        error if error.is_verdict() => Failure::Wrong(format!("{file}: {error}")).into(),
+        error => anyhow::Error::new(error).context(file.to_owned()),
+    }
+}
+
 /// Prints an error and returns its status. That nobody reads a listing to its end is none; any other pipe that breaks is.
 pub fn report(error: &anyhow::Error) -> ExitCode {
     if error.is::<ReaderGone>() {

@@ -1,11 +1,13 @@
 //! Reading what the user named, and recognising it by its content.
 
 use crate::failure::{Failure, say};
+use crate::progress::Bar;
 use anyhow::{Context, Result, anyhow, bail};
+use sassafras::Selection;
+use sassafras::sites::{self, Site};
 use sassafras_cubin::{Container, ContainerKind, Library, Source, Stored};
 use sassafras_ir::{Function, Module, text, verify};
 use sassafras_machine::Arch;
-use std::collections::BTreeMap;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -13,9 +15,9 @@ use std::sync::OnceLock;
 /// The built-in sample.
 const SAMPLE: &str = include_str!("../samples/sgemm.sir");
 
-/// What is worked on: all of it without options.
+/// Options that select code: all of it without them.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct Selection {
+pub struct SelectionArguments {
     /// Only this kernel or function; may be given several times
     #[arg(long = "kernel", visible_alias = "only-kernel", value_name = "NAME")]
     pub kernels: Vec<String>,
@@ -24,61 +26,17 @@ pub struct Selection {
     pub archs: Vec<Arch>,
 }
 
-impl Selection {
-    /// Whether nothing is left out.
-    pub fn takes_all(&self) -> bool {
-        self.kernels.is_empty() && self.archs.is_empty()
+impl SelectionArguments {
+    /// What is selected.
+    pub fn get(&self) -> Selection {
+        Selection { kernels: self.kernels.clone(), archs: self.archs.clone() }
     }
+}
 
-    /// Whether a function or section of this name is wanted.
-    pub fn takes_name(&self, name: &str) -> bool {
-        self.kernels.is_empty() || self.kernels.iter().any(|kernel| kernel == name)
-    }
-
-    /// Whether code for this architecture is wanted.
-    pub fn takes_arch(&self, arch: &str) -> bool {
-        self.archs.is_empty() || self.archs.iter().any(|wanted| wanted.to_string() == arch)
-    }
-
-    /// Every name and architecture asked for has to be among those found, `(name, architecture)`. Says where a name is
-    /// taken more than once.
-    pub fn check<'n>(&self, file: &str, found: impl Iterator<Item = (&'n str, &'n str)>) -> Result<()> {
-        let mut counts: BTreeMap<(&str, &str), u32> = BTreeMap::new();
-        for pair in found {
-            *counts.entry(pair).or_default() += 1;
-        }
-        let listed = |names: Vec<&str>| {
-            let more = names.len().saturating_sub(20);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!("{}{more}", names.into_iter().take(20).collect::<Vec<_>>().join(", "))
-        };
-        let distinct = |pick: fn(&(&'n str, &'n str)) -> &'n str| {
-            let mut names: Vec<&str> = counts.keys().map(pick).collect();
-            names.sort_unstable();
-            names.dedup();
-            names
-        };
-        for arch in &self.archs {
-            if !counts.keys().any(|(_, found)| *found == arch.to_string()) {
-                let known = listed(distinct(|(_, arch)| arch));
-                bail!("{file}: no code for {arch}; there is code for: {known}");
-            }
-        }
-        for name in &self.kernels {
-            let here = counts.iter().filter(|((found, arch), _)| found == name && self.takes_arch(arch));
-            let most = here.map(|(_, count)| *count).max();
-            match most {
-                None => {
-                    let known = listed(distinct(|(name, _)| name));
-                    bail!("{file}: no function is called `{name}`; there are: {known}");
-                }
-                Some(1) => {}
-                Some(several) => {
-                    say(&format!("note: {file}: {several} functions are called `{name}`; all are taken"));
-                }
-            }
-        }
-        Ok(())
+/// Says which selected names several functions of a file have.
+pub fn say_several(file: &str, several: &[(String, u32)]) {
+    for (name, count) in several {
+        say(&format!("note: {file}: {count} functions are called `{name}`; all are taken"));
     }
 }
 
@@ -175,7 +133,9 @@ impl Text {
     /// Every name and architecture asked for has to be there.
     pub fn check(&self, selection: &Selection) -> Result<()> {
         let functions = self.module.functions.iter();
-        selection.check(&self.name, functions.map(|f| (f.name.as_str(), f.arch.as_str())))
+        let several = selection.check(functions.map(|f| (f.name.as_str(), f.arch.as_str())));
+        say_several(&self.name, &several.with_context(|| self.name.clone())?);
+        Ok(())
     }
 
     /// The functions that the user asked for; an unknown name is an error.
@@ -195,11 +155,11 @@ impl Ptx {
 
     /// Every name and architecture asked for has to be there.
     pub fn check(&self, selection: &Selection) -> Result<()> {
-        let Some(arch) = self.module.target() else {
-            bail!("{}: no `.target` directive: nothing says which architecture the code is for", self.name);
-        };
+        let Some(arch) = self.module.target() else { bail!("{}: {}", self.name, sassafras::Error::NoTarget) };
         let functions = self.module.functions().iter().filter(|function| function.has_body());
-        selection.check(&self.name, functions.map(|f| (self.module.text(f.name()), arch)))
+        let several = selection.check(functions.map(|f| (self.module.text(f.name()), arch)));
+        say_several(&self.name, &several.with_context(|| self.name.clone())?);
+        Ok(())
     }
 }
 
@@ -236,9 +196,61 @@ impl Binary {
         Library::parse(source).with_context(|| self.name.clone())
     }
 
+    /// Calls `work` for every section that is selected, in parallel; the results are in file order.
+    ///
+    /// # Errors
+    /// The first error in file order, whichever came first in time.
+    pub fn visit<T: Send>(
+        &self,
+        library: &Library<'_>,
+        selection: &Selection,
+        work: impl Fn(&Site<'_, '_>) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        let work = |site: &Site<'_, '_>| work(site).map_err(Named);
+        let visited = sites::visit(library, selection, &Bar::new(&self.name), work);
+        let visited = visited.map_err(|error| error.of(&self.name))?;
+        say_several(&self.name, &visited.several);
+        Ok(visited.results)
+    }
+
+    /// As [`Binary::visit`], with the results of one cubin at a time handed to `take`, for much output.
+    ///
+    /// # Errors
+    /// As [`Binary::visit`]; `take` may have been called before.
+    pub fn stream<T: Send>(
+        &self,
+        library: &Library<'_>,
+        selection: &Selection,
+        work: impl Fn(&Site<'_, '_>) -> Result<T> + Sync,
+        mut take: impl FnMut(T) -> Result<()>,
+    ) -> Result<()> {
+        let work = |site: &Site<'_, '_>| work(site).map_err(Named);
+        let several = sites::stream(library, selection, work, |result| take(result).map_err(Named));
+        say_several(&self.name, &several.map_err(|error| error.of(&self.name))?);
+        Ok(())
+    }
+
     /// Finds the images, with all of the file in memory.
     pub fn container(&self) -> Result<Container<'_>> {
         Container::parse(self.bytes()?).with_context(|| self.name.clone())
+    }
+}
+
+/// An error of work on a file: one of the library still needs the file's name.
+struct Named(anyhow::Error);
+
+impl From<sassafras::Error> for Named {
+    fn from(error: sassafras::Error) -> Named {
+        Named(error.into())
+    }
+}
+
+impl Named {
+    fn of(self, file: &str) -> anyhow::Error {
+        match self.0.downcast::<sassafras::Error>() {
+            Ok(error) => crate::failure::of_library(file, error),
+            Err(error) => error,
+        }
     }
 }
 

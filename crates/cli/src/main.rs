@@ -1,20 +1,17 @@
 //! The `sassafras` command.
 //!
-//! A file per command under `commands/`; `input` reads and recognises files, `binary` goes through the code in them,
-//! `listing` prints it, `reschedule` makes a new file of one, `bisect` finds what of that is at fault, `standin` does it behind ptxas, `output` writes files whole or not at all, `failure` maps
-//! errors to exit statuses.
+//! Arguments and printing; the work is done by the library `sassafras`. A file per command under `commands/`; `input` reads and
+//! recognises files, `job` says how they are rescheduled, `bisect` finds what of that is at fault, `standin` does it behind ptxas,
+//! `output` writes files whole or not at all, `failure` maps errors to exit statuses.
 
-mod binary;
 mod bisect;
 mod commands;
 mod failure;
 mod input;
+mod job;
 mod knobs;
-mod listing;
 mod output;
 mod progress;
-mod reschedule;
-mod serial;
 mod signals;
 mod standin;
 mod words;

@@ -1,5 +1,6 @@
 //! Progress of long work: a line on a terminal, nothing when piped.
 
+use sassafras::progress::Progress;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -7,32 +8,38 @@ use std::time::{Duration, Instant};
 /// Short work shows none.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// Counts steps from any thread.
-pub struct Progress<'a> {
+/// Counts the cubins of a file from any thread.
+pub struct Bar<'a> {
     name: &'a str,
-    steps: usize,
+    steps: AtomicUsize,
     done: AtomicUsize,
     start: Instant,
     shown: bool,
 }
 
-impl<'a> Progress<'a> {
-    /// Work on `name` in so many steps.
-    pub fn new(name: &'a str, steps: usize) -> Progress<'a> {
+impl<'a> Bar<'a> {
+    /// For work on a file of this name.
+    pub fn new(name: &'a str) -> Bar<'a> {
         let shown = std::io::stderr().is_terminal();
-        Progress { name, steps, done: AtomicUsize::new(0), start: Instant::now(), shown }
+        let (steps, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Bar { name, steps, done, start: Instant::now(), shown }
+    }
+}
+
+impl Progress for Bar<'_> {
+    fn begin(&self, steps: usize) {
+        self.steps.store(steps, Ordering::Relaxed);
     }
 
-    /// One step is done.
-    pub fn step(&self) {
+    fn step(&self) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if self.shown && self.start.elapsed() > PATIENCE {
-            let _ = write!(std::io::stderr(), "\r\x1b[K{}: {done} of {} cubins", self.name, self.steps);
+            let steps = self.steps.load(Ordering::Relaxed);
+            let _ = write!(std::io::stderr(), "\r\x1b[K{}: {done} of {steps} cubins", self.name);
         }
     }
 
-    /// Takes the line away.
-    pub fn end(&self) {
+    fn end(&self) {
         if self.shown && self.start.elapsed() > PATIENCE {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }

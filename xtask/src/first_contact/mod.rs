@@ -98,7 +98,7 @@ pub fn first_contact(project: &Project, options: &Options) -> Result<()> {
     let sassafras = match &options.sassafras {
         Some(given) => std::path::absolute(given)?,
         None => {
-            run(&mut project.cargo(["build", "--release", "-p", "sassafras"]))?;
+            run(&mut project.cargo(["build", "--release", "-p", "sassafras-cli"]))?;
             project.target.join("release/sassafras")
         }
     };

@@ -12,11 +12,11 @@ mod trial;
 pub use report::Report;
 pub use trial::Trial;
 
-use crate::failure::{Failure, say};
-use crate::input::{Binary, Selection};
-use crate::progress::Status;
-use crate::reschedule::{self, Bisection, Job, RoutineId, Unit};
+use crate::failure::{Failure, of_library, say};
+use crate::input::Binary;
+use crate::progress::{Bar, Status};
 use anyhow::Result;
+use sassafras::reschedule::{Bisection, Options, Rescheduled, RoutineId, Unit, reschedule_with};
 use std::collections::BTreeMap;
 use trial::Verdict;
 
@@ -38,10 +38,8 @@ pub struct Culprit {
 pub struct Search<'a> {
     /// The file.
     pub input: &'a Binary,
-    /// What of it may change.
-    pub selection: &'a Selection,
     /// How it is rescheduled.
-    pub job: Job,
+    pub options: Options,
     /// The command.
     pub trial: Trial,
     /// What is known of sets that were asked for.
@@ -53,9 +51,9 @@ pub struct Search<'a> {
 
 impl<'a> Search<'a> {
     /// Nothing tried yet.
-    pub fn new(input: &'a Binary, selection: &'a Selection, job: Job, trial: Trial) -> Search<'a> {
+    pub fn new(input: &'a Binary, options: Options, trial: Trial) -> Search<'a> {
         let (known, rejected, failed) = (BTreeMap::new(), Vec::new(), None);
-        Search { input, selection, job, trial, known, rejected, failed }
+        Search { input, options, trial, known, rejected, failed }
     }
 
     /// Finds the culprit.
@@ -68,7 +66,7 @@ impl<'a> Search<'a> {
         if let Verdict::Failed(how) = self.trial.run(self.input.bytes()?)? {
             return wrong(format!("the command fails on the original already ({how}): nothing to look for"));
         }
-        let full = reschedule::file(name, self.input.bytes()?, self.selection, &self.job)?;
+        let full = self.rescheduled()?;
         let mut units: Vec<Unit> = full.outcomes.iter().flat_map(|outcome| outcome.units.clone()).collect();
         units.sort_unstable();
         if units.is_empty() || full.bytes == self.input.bytes()? {
@@ -107,14 +105,19 @@ impl<'a> Search<'a> {
         Ok(Culprit { units, bytes, how, suspected, rejected: std::mem::take(&mut self.rejected) })
     }
 
+    fn rescheduled(&self) -> Result<Rescheduled> {
+        let name = &self.input.name;
+        let done = reschedule_with(self.input.bytes()?, &self.options, &Bar::new(name));
+        done.map_err(|error| of_library(name, error))
+    }
+
     /// Whether the command fails with these changes and no others. The last set that fails is the smallest one.
     fn fails(&mut self, units: &[Unit]) -> Result<bool> {
         if let Some(&known) = self.known.get(units) {
             return Ok(known);
         }
-        self.job.bisection = Bisection::of(units.iter().copied());
-        let failed = match reschedule::file(&self.input.name, self.input.bytes()?, self.selection, &self.job)
-        {
+        self.options.bisection = Bisection::of(units.iter().copied());
+        let failed = match self.rescheduled() {
             Ok(candidate) => match self.trial.run(&candidate.bytes)? {
                 Verdict::Passed => false,
                 Verdict::Failed(how) => {

@@ -2,10 +2,10 @@
 //! says about them.
 
 use super::{Culprit, Search};
-use crate::binary::place;
-use crate::listing::{Line, Listing};
-use crate::reschedule::{RoutineId, Unit};
 use anyhow::{Context, Result, bail};
+use sassafras::listing::{Line, Listing};
+use sassafras::reschedule::{RoutineId, Unit};
+use sassafras::sites::place;
 use sassafras_cubin::{Container, Cubin, Image};
 use sassafras_ir::Block;
 use sassafras_machine::Arch;

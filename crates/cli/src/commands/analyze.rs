@@ -1,21 +1,18 @@
 //! `sassafras analyze`: where the cycles of scheduled code go.
 
-use crate::binary::{self, Lifted, Site};
-use crate::failure::say;
-use crate::input::{Binary, Input, Selection};
-use crate::listing::Listing;
+use crate::failure::{of_library, say};
+use crate::input::{Input, SelectionArguments, say_several};
 use crate::output;
-use crate::reschedule::launch::LaunchArgument;
+use crate::progress::Bar;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
+use sassafras::AnalyzeOptions;
+use sassafras::analyze::{Traced, analyze_library};
+use sassafras::reschedule::LaunchHint;
+use sassafras_analyze::Kernel;
 use sassafras_analyze::compare::{Comparison, compare};
-use sassafras_analyze::trace::Traced;
-use sassafras_analyze::{Kernel, Subject, analyze};
-use sassafras_machine::Arch;
 use sassafras_report::text::{Parts, View};
 use sassafras_report::{page, side_by_side, text, trace};
-use sassafras_sass::program::Routine;
-use sassafras_tepid::Code;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +28,7 @@ pub struct Arguments {
     /// Another version of it: both are shown side by side
     other: Option<PathBuf>,
     #[command(flatten)]
-    selection: Selection,
+    selection: SelectionArguments,
     /// Only this loop, by the offset or the number of the block that it starts with; may be given several times
     #[arg(long = "loop", value_name = "OFFSET", value_parser = offset)]
     loops: Vec<u64>,
@@ -44,7 +41,7 @@ pub struct Arguments {
     view: Vec<ViewArgument>,
     /// How the kernels are launched, as for `schedule`
     #[arg(long, value_name = "block=N,blocks-per-sm=N,smem=N")]
-    launch: Option<LaunchArgument>,
+    launch: Option<LaunchHint>,
     /// Write what all warps of the hottest loop do, or of those of `--loop`, as a trace for Perfetto or chrome://tracing
     #[arg(long, value_name = "FILE", conflicts_with = "other")]
     trace: Option<PathBuf>,
@@ -237,61 +234,23 @@ fn kernels(arguments: &Arguments, path: &Path) -> Result<(String, Vec<Kernel>)> 
         Input::Text(input) => bail!("{}: the text IR has no control fields to look at", input.name),
         Input::Ptx(input) => bail!("{}: PTX is not machine code; compile it with ptxas first", input.name),
     };
-    let found = all(arguments, &input)?;
-    if found.is_empty() {
+    let options = AnalyzeOptions {
+        selection: arguments.selection.get(),
+        launch: arguments.launch.unwrap_or_default(),
+        traced: match &arguments.trace {
+            Some(_) if arguments.loops.is_empty() => Traced::Hottest,
+            Some(_) => Traced::These(arguments.loops.clone()),
+            None => Traced::No,
+        },
+    };
+    let found = analyze_library(&input.library()?, &options, &Bar::new(&input.name));
+    let found = found.map_err(|error| of_library(&input.name, error))?;
+    say_several(&input.name, &found.several);
+    for place in &found.left_out {
+        say(&format!("warning: {}: not looked at: {place}", input.name));
+    }
+    if found.kernels.is_empty() {
         bail!("{}: no code that can be looked at", input.name);
     }
-    Ok((input.name, found))
-}
-
-/// The most blocks of a function that is looked at: a report of a block takes kilobytes, and code that means nothing has one in every word.
-const MOST_BLOCKS: usize = 1 << 16;
-
-fn all(arguments: &Arguments, input: &Binary) -> Result<Vec<Kernel>> {
-    let library = input.library()?;
-    let parts =
-        input.visit(&library, &arguments.selection, |site| site_kernels(arguments, &input.name, site))?;
-    Ok(parts.into_iter().flatten().collect())
-}
-
-fn site_kernels(arguments: &Arguments, file: &str, site: &Site<'_, '_>) -> Result<Vec<Kernel>> {
-    match binary::lift(file, site, &arguments.selection)? {
-        Lifted::Routines(arch, routines) => {
-            let mut kernels = Vec::with_capacity(routines.len());
-            for routine in &routines {
-                match routine.lifted.function.block_count() {
-                    blocks if blocks > MOST_BLOCKS => say(&format!(
-                        "warning: {file}: {}: not looked at: {blocks} blocks in {}, up to {MOST_BLOCKS} are",
-                        site.place(),
-                        routine.name
-                    )),
-                    _ => kernels.push(kernel(arguments, site, arch, routine)),
-                }
-            }
-            Ok(kernels)
-        }
-        Lifted::No(reason) => {
-            say(&format!("warning: {file}: {}: not looked at: {reason}", site.place()));
-            Ok(Vec::new())
-        }
-    }
-}
-
-fn kernel(arguments: &Arguments, site: &Site<'_, '_>, arch: Arch, routine: &Routine) -> Kernel {
-    let lifted = &routine.lifted;
-    let listing = Listing::new(arch, routine);
-    let code = Code::new(&lifted.function, &lifted.sources, arch);
-    let traced = match &arguments.trace {
-        Some(_) if arguments.loops.is_empty() => Traced::Hottest,
-        Some(_) => Traced::These(arguments.loops.clone()),
-        None => Traced::No,
-    };
-    analyze(&Subject {
-        name: &routine.name,
-        code: &code,
-        launch: arguments.launch.unwrap_or_default().launch(site.code),
-        offset: &|inst| routine.offset(inst),
-        text: &|inst| listing.text(inst),
-        traced: &traced,
-    })
+    Ok((input.name, found.kernels))
 }

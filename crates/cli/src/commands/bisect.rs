@@ -1,11 +1,12 @@
 //! `sassafras bisect`
 
 use crate::bisect::{Report, Search, Trial};
-use crate::input::{Input, Selection};
+use crate::input::{Input, SelectionArguments};
+use crate::job::JobArguments;
 use crate::knobs::unknown_latency;
 use crate::output;
-use crate::reschedule::{Bisection, JobArguments, Memo};
 use anyhow::{Result, bail};
+use sassafras::reschedule::{Bisection, Memo};
 use sassafras_passes::Choice;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -38,7 +39,7 @@ pub struct Arguments {
     #[arg(long)]
     verbose: bool,
     #[command(flatten)]
-    selection: Selection,
+    selection: SelectionArguments,
     #[command(flatten)]
     job: JobArguments,
     /// Print JSON
@@ -73,17 +74,18 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if to_stdout {
         bail!("`-o -` and a report cannot both go to standard output; write the candidate to a file");
     }
-    let selection = &arguments.selection;
+    let selection = arguments.selection.get();
     if !selection.takes_all() {
-        input.visit(&input.library()?, selection, |_| Ok(()))?;
+        input.visit(&input.library()?, &selection, |_| Ok(()))?;
     }
     let knobs = arguments.job.knobs.load(&["deps", "tepid", "passes", "cli"])?;
-    let options = arguments.job.list_options(unknown_latency(&knobs)?, &knobs, Choice::CriticalPath);
-    let mut job = arguments.job.job(&input.name, &options, knobs, Bisection::default())?;
-    job.memo = Some(Memo::default());
+    let list = arguments.job.list_options(unknown_latency(&knobs)?, &knobs, Choice::CriticalPath);
+    let bisection = Bisection::default();
+    let mut options = arguments.job.options(&input.name, &arguments.selection, &list, knobs, bisection)?;
+    options.memo = Some(Memo::default());
     let trial =
         Trial::new(arguments.command.clone(), arguments.timeout, arguments.verbose, &arguments.input)?;
-    let mut search = Search::new(&input, selection, job, trial);
+    let mut search = Search::new(&input, options, trial);
     let culprit = arguments.job.install(None, || search.run())??;
     if let Some(path) = &arguments.output {
         output::write_file(path, &culprit.bytes)?;

@@ -1,12 +1,14 @@
 //! `sassafras deps`
 
 use super::LatencyArgument;
-use crate::binary::{self, Lifted};
+use crate::failure::of_library;
 use crate::failure::{Failure, say};
-use crate::input::{Input, Selection};
+use crate::input::{Input, SelectionArguments};
 use crate::knobs::{KnobArguments, unknown_latency};
 use crate::output;
 use anyhow::{Context, Result, bail};
+use sassafras::Selection;
+use sassafras::sites::Lifted;
 use sassafras_deps::cyclic::critical_recurrence;
 use sassafras_deps::export::{self, GraphView};
 use sassafras_deps::models::Latencies;
@@ -29,7 +31,7 @@ pub struct Arguments {
     /// What to look at; `-` is standard input
     input: PathBuf,
     #[command(flatten)]
-    selection: Selection,
+    selection: SelectionArguments,
     /// Only this block; may be given several times
     #[arg(long = "block", value_name = "NAME")]
     blocks: Vec<String>,
@@ -81,7 +83,7 @@ struct Cyclic {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let knobs = arguments.knobs.load(&["deps"])?;
     let unknown = unknown_latency(&knobs)?;
-    let (name, dialect, functions) = load(&arguments.input, &arguments.selection)?;
+    let (name, dialect, functions) = load(&arguments.input, &arguments.selection.get())?;
     let mut views = Vec::new();
     let mut dots = String::new();
     let kinds = [
@@ -188,7 +190,7 @@ fn load(path: &Path, selection: &Selection) -> Result<(String, Dialect, Vec<Func
     };
     let library = input.library()?;
     let lifted = input.visit(&library, selection, |site| {
-        Ok(match binary::lift(&input.name, site, selection)? {
+        Ok(match site.lift(selection).map_err(|error| of_library(&input.name, error))? {
             Lifted::Routines(_, routines) => routines.into_iter().map(|r| r.lifted.function).collect(),
             Lifted::No(reason) => {
                 say(&format!("warning: {}: {}: left out: {reason}", input.name, site.place()));

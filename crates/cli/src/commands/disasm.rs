@@ -1,11 +1,12 @@
 //! `sassafras disasm`
 
-use crate::binary::{self, Lifted, Site};
-use crate::failure::say;
-use crate::input::{Binary, Input, Selection, Text};
-use crate::listing::{self, Line, Listing};
+use crate::failure::{of_library, say};
+use crate::input::{Binary, Input, SelectionArguments, Text};
 use crate::output;
 use anyhow::{anyhow, bail};
+use sassafras::Selection;
+use sassafras::listing::{self, Line, Listing};
+use sassafras::sites::{Lifted, Site};
 use sassafras_control::{Field, RawControl};
 use sassafras_ir::text::print;
 use sassafras_ir::{Function, Module};
@@ -26,7 +27,7 @@ pub struct Arguments {
     /// What to list; `-` is standard input
     input: PathBuf,
     #[command(flatten)]
-    selection: Selection,
+    selection: SelectionArguments,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -94,13 +95,14 @@ fn text(arguments: &Arguments, input: &Text) -> anyhow::Result<()> {
     if arguments.json {
         bail!("{}: the text IR is listed as text only", input.name);
     }
-    let functions: Vec<Function> = input.functions(&arguments.selection)?.into_iter().cloned().collect();
+    let functions: Vec<Function> =
+        input.functions(&arguments.selection.get())?.into_iter().cloned().collect();
     output::print(&print(&Module { functions }))
 }
 
 fn binary(arguments: &Arguments, input: &Binary) -> anyhow::Result<()> {
     let library = input.library()?;
-    let selection = &arguments.selection;
+    let selection = &arguments.selection.get();
     let mut out = output::Stream::new();
     if arguments.json {
         out.write("{\"schema\":1,\"kernels\":[")?;
@@ -128,7 +130,7 @@ fn binary(arguments: &Arguments, input: &Binary) -> anyhow::Result<()> {
 
 /// A section as lines; none, with a word about it, where there is nothing to decode it with.
 fn kernel(file: &str, site: &Site<'_, '_>, selection: &Selection) -> anyhow::Result<Option<Kernel>> {
-    let functions = match binary::lift(file, site, selection)? {
+    let functions = match site.lift(selection).map_err(|error| of_library(file, error))? {
         Lifted::Routines(arch, routines) => routines
             .iter()
             .map(|routine| Routine {

@@ -1,10 +1,10 @@
 //! `sassafras dual-issue`
 
-use crate::binary::Site;
 use crate::failure::say;
-use crate::input::{Input, Selection};
+use crate::input::{Input, SelectionArguments};
 use crate::output;
 use anyhow::{Result, anyhow, bail};
+use sassafras::sites::Site;
 use sassafras_machine::InstructionEncoding;
 use sassafras_sass::program::arch_of;
 use sassafras_tepid::dual_issue::{Comparison, Seen, Stream, compare, survey};
@@ -24,7 +24,7 @@ pub struct Arguments {
     /// What to look at; `-` is standard input
     input: PathBuf,
     #[command(flatten)]
-    selection: Selection,
+    selection: SelectionArguments,
     /// List the pairs that only one side has
     #[arg(long)]
     pairs: bool,
@@ -98,11 +98,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.survey {
         let work =
             |site: &Site<'_, '_>| Ok(stream(&input.name, site)?.map(|s| (site.sm.clone(), survey(&s))));
-        let found = input.visit(&library, &arguments.selection, work)?;
+        let found = input.visit(&library, &arguments.selection.get(), work)?;
         return output::print(&csv(found.into_iter().flatten())?);
     }
     let work = |site: &Site<'_, '_>| kernel(&input.name, site);
-    let found = input.visit(&library, &arguments.selection, work)?;
+    let found = input.visit(&library, &arguments.selection.get(), work)?;
     let kernels: Vec<Kernel> = found.into_iter().flatten().collect();
     if kernels.is_empty() {
         say(&format!("warning: {}: no code for sm_50 to sm_62 in it", input.name));

@@ -1,18 +1,18 @@
 //! `sassafras tile`
 
-use crate::failure::{Failure, say};
+use crate::failure::{of_library, say};
 use crate::output;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
+use sassafras::TileOptions;
+use sassafras::tile::{RefusedLoop, TileInput};
+use sassafras_machine::Arch;
 use sassafras_report::tile::{self as show, Loop};
-use sassafras_tile::view::{View, view};
-use sassafras_tile::{Options, Selection, buffers, choose, materialise};
-use sassafras_tileir::cuda::Module;
-use sassafras_tileir::file::{self, File};
-use sassafras_tileir::lower::{Model, lower, lower_in_parts};
-use sassafras_tileir::program::Program;
-use sassafras_tileir::scheduled::{Scheduled, Strategy};
-use sassafras_verify::tile::{Effort, Limits, Proof, prove};
+use sassafras_tile::view::View;
+use sassafras_tile::{Options, Selection};
+use sassafras_tileir::lower::Model;
+use sassafras_tileir::scheduled::Strategy;
+use sassafras_verify::tile::Proof;
 use serde::Serialize;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -25,8 +25,8 @@ pub struct Arguments {
     /// built-in sample
     input: Option<PathBuf>,
     /// The architecture that is scheduled for [default: sm_90, or what loops in their own text form say]
-    #[arg(long, value_name = "SM")]
-    arch: Option<String>,
+    #[arg(long, value_name = "SM", value_parser = str::parse::<Arch>)]
+    arch: Option<Arch>,
     /// What operations of CUDA Tile IR cost: cycles of hardware, or the documents' scheduling costs [default: hardware]
     #[arg(long, value_enum)]
     model: Option<ModelArgument>,
@@ -122,7 +122,7 @@ struct Report<'a> {
     schema: u32,
     input: &'a str,
     loops: Vec<Scheduling<'a>>,
-    not_scheduled: &'a [Refused],
+    not_scheduled: &'a [RefusedLoop],
 }
 
 /// A loop and what its schedule's proof ran, as data and in words.
@@ -145,13 +145,6 @@ struct Checked<'a> {
 /// The version of both forms.
 const SCHEMA: u32 = 2;
 
-/// A loop of the input that was not scheduled.
-#[derive(Serialize)]
-struct Refused {
-    place: String,
-    why: String,
-}
-
 /// The largest input that is read.
 const MOST_BYTES: u64 = 64 << 20;
 
@@ -170,86 +163,17 @@ fn read(path: &Path) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("{name}: not a text"))
 }
 
-/// What an input holds.
-#[derive(Default)]
-struct Input {
-    /// Loops, and their schedules if it has any.
-    file: File,
-    /// What could not be lowered.
-    refused: Vec<Refused>,
-    /// CUDA Tile IR for an architecture: loops of it have other forms.
-    module: Option<(Module, u32, Model)>,
-}
-
-impl Input {
-    /// A loop with its tiles in parts.
-    fn divided(&self, program: &Program, parts: u32) -> Option<Program> {
-        let (module, arch, model) = self.module.as_ref()?;
-        let all = lower_in_parts(module, *arch, *model, parts);
-        all.into_iter().filter_map(|l| l.program.ok()).find(|p| p.name == program.name)
+fn tile_options(arguments: &Arguments) -> TileOptions {
+    TileOptions {
+        arch: arguments.arch,
+        model: arguments.model.map(|model| match model {
+            ModelArgument::Hardware => Model::Hardware,
+            ModelArgument::Documented => Model::Documented,
+        }),
+        parts: arguments.parts,
+        loops: arguments.loops.clone(),
+        schedule: options(arguments),
     }
-}
-
-/// What CUDA Tile IR is scheduled for where nothing else is asked for.
-const DEFAULT_ARCH: &str = "sm_90";
-
-/// The number of an architecture that tile programs run on.
-fn architecture(name: &str) -> Result<u32> {
-    match name.trim_start_matches("sm_").trim_end_matches(['a', 'f']).parse() {
-        Ok(arch) if arch >= 80 => Ok(arch),
-        _ => bail!("`{name}` is no architecture that tile programs run on: sm_80 and later are"),
-    }
-}
-
-fn loops(name: &str, text: &str, arguments: &Arguments) -> Result<Input> {
-    // Texts of loops begin with one; CUDA Tile IR begins with an entry, a module or an alias.
-    let first =
-        text.lines().map(str::trim).find(|l| !l.is_empty() && !l.starts_with('#') && !l.starts_with("//"));
-    if first.is_some_and(|l| l.starts_with("loop")) {
-        let mut file = file::parse(text).map_err(|e| anyhow::anyhow!("{name}:{e}"))?;
-        if arguments.model.is_some() {
-            bail!("{name}: --model says what operations of CUDA Tile IR cost; these loops say it themselves");
-        }
-        if let Some(asked) = &arguments.arch {
-            let asked = format!("sm_{}", architecture(asked)?);
-            for program in &mut file.programs {
-                let own = program.arch.get_or_insert_with(|| asked.clone());
-                if *own != asked {
-                    bail!("{name}: loop `{}` is for {own}, not for {asked}", program.name);
-                }
-            }
-        }
-        return Ok(Input { file, ..Input::default() });
-    }
-    let module = Module::parse(text).map_err(|e| {
-        anyhow::anyhow!("{name}:{e} (neither loops, which begin with `loop`, nor CUDA Tile IR)")
-    })?;
-    // Names and commas are a module of operations that nobody knows: prose reads as one.
-    if module.entries().next().is_none() {
-        bail!("{name}: neither loops, which begin with `loop`, nor CUDA Tile IR, which has an `entry`");
-    }
-    let arch = architecture(arguments.arch.as_deref().unwrap_or(DEFAULT_ARCH))?;
-    let model = match arguments.model {
-        None | Some(ModelArgument::Hardware) => Model::Hardware,
-        Some(ModelArgument::Documented) => Model::Documented,
-    };
-    let (mut file, mut refused) = (File::default(), Vec::new());
-    let all = match arguments.parts {
-        Some(parts) => lower_in_parts(&module, arch, model, parts),
-        None => lower(&module, arch, model),
-    };
-    for lowered in all {
-        match lowered.program {
-            Ok(program) => file.programs.push(program),
-            Err(why) => {
-                refused.push(Refused {
-                    place: format!("{name}: entry `{}`", lowered.entry),
-                    why: why.to_string(),
-                });
-            }
-        }
-    }
-    Ok(Input { file, refused, module: Some((module, arch, model)) })
 }
 
 fn options(arguments: &Arguments) -> Options {
@@ -278,14 +202,6 @@ fn options(arguments: &Arguments) -> Options {
     }
 }
 
-/// Proves a schedule against the machine's limits.
-fn proven(name: &str, program: &Program, scheduled: &Scheduled, unlimited: bool) -> Result<Proof> {
-    let budget = buffers::table(program);
-    let limits = if unlimited { Limits::NONE } else { Limits::of(budget) };
-    prove(program, scheduled, &limits, &Effort::default())
-        .map_err(|violation| Failure::Wrong(format!("{name}: loop `{}`: {violation}", program.name)).into())
-}
-
 fn words(proof: &Proof) -> Vec<String> {
     let most = proof.trips.iter().max().copied().unwrap_or(0);
     let mut words = vec![format!(
@@ -312,74 +228,31 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Some(path) => (path.display().to_string(), read(path)?),
         None => ("built-in sample".to_owned(), SAMPLE.to_owned()),
     };
-    let mut input = loops(&name, &text, arguments)?;
-    let mut file = std::mem::take(&mut input.file);
-    for wanted in &arguments.loops {
-        if !file.programs.iter().any(|p| p.name == *wanted) {
-            let known: Vec<&str> = file.programs.iter().map(|p| p.name.as_str()).collect();
-            bail!("{name}: no loop is called `{wanted}`; there are: {}", known.join(", "));
-        }
+    let options = tile_options(arguments);
+    let wrong = |error| of_library(&name, error);
+    let input = TileInput::parse(&text, &options).map_err(wrong)?;
+    if input.has_schedules() {
+        return check(&name, &input, &options, arguments);
     }
-    for (wanted, _) in &arguments.depths {
-        if !file.programs.iter().any(|p| p.values.values().any(|v| v.name == *wanted)) {
-            bail!("{name}: --depth: no loop has a value `{wanted}`");
-        }
+    let done = input.schedule(&options).map_err(wrong)?;
+    for refused in &done.refused {
+        say(&format!("note: {name}: {}: not scheduled: {}", refused.place, refused.why));
     }
-    if !file.scheduled.is_empty() {
-        return check(&name, &file, arguments);
-    }
-    file.programs.retain(|p| arguments.loops.is_empty() || arguments.loops.contains(&p.name));
-    for r in &input.refused {
-        say(&format!("note: {}: not scheduled: {}", r.place, r.why));
-    }
-    if file.programs.is_empty() {
-        bail!("{name}: no loop to schedule");
-    }
-    let options = options(arguments);
-    let (mut shown, mut proofs) = (Vec::new(), Vec::new());
-    let loops = std::mem::take(&mut file.programs);
-    let alone = loops.len() == 1 && input.refused.is_empty();
-    for program in loops {
-        let loop_name = program.name.clone();
-        let place = format!("{name}: loop `{loop_name}`");
-        let divided = |parts| input.divided(&program, parts).filter(|_| arguments.parts.is_none());
-        let made = choose(&program, divided, &options).map_err(|e| e.to_string()).and_then(|chosen| {
-            let scheduled = materialise(&chosen.program, &chosen.generated);
-            scheduled.map(|s| (chosen, s)).map_err(|e| e.to_string())
-        });
-        let (chosen, scheduled) = match made {
-            Ok(made) => made,
-            Err(why) if alone => return Err(Failure::Wrong(format!("{place}: {why}")).into()),
-            // One loop that cannot be scheduled does not keep others from being so.
-            Err(why) => {
-                say(&format!("note: {place}: not scheduled: {why}"));
-                input.refused.push(Refused { place, why });
-                continue;
-            }
+    for found in done.loops.iter().filter(|found| found.parts > 1) {
+        let than = match found.whole {
+            Some(ii) => format!("whole ones need an II of {ii}"),
+            None => "whole ones do not fit".to_owned(),
         };
-        if chosen.parts > 1 {
-            let than = match chosen.whole {
-                Some(ii) => format!("whole ones need an II of {ii}"),
-                None => "whole ones do not fit".to_owned(),
-            };
-            say(&format!(
-                "note: {name}: loop `{loop_name}`: tiles in {} parts along their rows: {than}",
-                chosen.parts
-            ));
-        }
-        let (program, generated) = (chosen.program, chosen.generated);
-        let proof = proven(&name, &program, &scheduled, arguments.unlimited)?;
-        shown.push(Loop { view: view(&program, &generated, &scheduled, &options), proof: words(&proof) });
-        proofs.push(proof);
-        file.scheduled.push((file.programs.len(), scheduled));
-        file.programs.push(program);
+        let (loop_name, parts) = (&found.program.name, found.parts);
+        say(&format!("note: {name}: loop `{loop_name}`: tiles in {parts} parts along their rows: {than}"));
     }
-    if shown.is_empty() {
-        return Err(Failure::Wrong(format!("{name}: no loop could be scheduled")).into());
-    }
+    let text = done.print();
+    let (shown, proofs): (Vec<Loop>, Vec<Proof>) = (done.loops.into_iter())
+        .map(|found| (Loop { view: found.view, proof: words(&found.proof) }, found.proof))
+        .unzip();
     // Nothing is written before everything has been proven.
     if let Some(path) = &arguments.output {
-        output::write_file(path, file::print(&file).as_bytes())?;
+        output::write_file(path, text.as_bytes())?;
     }
     if let Some(path) = &arguments.trace {
         output::write_file(path, show::json(&name, &shown).as_bytes())?;
@@ -394,14 +267,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             schema: SCHEMA,
             input: &name,
             loops: loops.collect(),
-            not_scheduled: &input.refused,
+            not_scheduled: &done.refused,
         });
     }
     output::print(&show::text(&shown))
 }
 
 /// A text that has schedules already: are they right?
-fn check(name: &str, file: &File, arguments: &Arguments) -> Result<()> {
+fn check(name: &str, input: &TileInput, options: &TileOptions, arguments: &Arguments) -> Result<()> {
     // What a page and a trace show (times, bounds, what binds) is not in a text of schedules.
     for (option, given) in [("--report", &arguments.report), ("--trace", &arguments.trace)] {
         if given.is_some() {
@@ -410,23 +283,14 @@ fn check(name: &str, file: &File, arguments: &Arguments) -> Result<()> {
             );
         }
     }
+    let proven = input.prove(options).map_err(|error| of_library(name, error))?;
     let (mut lines, mut proofs) = (String::new(), Vec::new());
-    for (of, scheduled) in &file.scheduled {
-        let program = &file.programs[*of];
-        if !arguments.loops.is_empty() && !arguments.loops.contains(&program.name) {
-            continue;
-        }
-        let proof = proven(name, program, scheduled, arguments.unlimited)?;
-        lines.push_str(&format!(
-            "{name}: loop `{}`: II {}: {}\n",
-            program.name,
-            scheduled.ii,
-            words(&proof).join("; ")
-        ));
+    for (loop_name, ii, proof) in proven {
+        lines.push_str(&format!("{name}: loop `{loop_name}`: II {ii}: {}\n", words(&proof).join("; ")));
         proofs.push(proof);
     }
     if let Some(path) = &arguments.output {
-        output::write_file(path, file::print(file).as_bytes())?;
+        output::write_file(path, input.print().as_bytes())?;
     }
     if arguments.json {
         return output::print_json(&Checked { schema: SCHEMA, input: name, proven: proofs });

@@ -2,18 +2,16 @@
 
 mod ptx;
 
-use crate::binary::{self, Lifted, Site};
-use crate::failure::{Failure, say};
-use crate::input::{Binary, Input, Selection, Text, kind_name};
-use crate::listing::Listing;
+use crate::failure::{Failure, of_library, say};
+use crate::input::{Binary, Input, SelectionArguments, Text, kind_name, say_several};
 use crate::output;
+use crate::progress::Bar;
 use anyhow::{Context, Result, bail};
+use sassafras::verify::{
+    Comparison, Difference, Hazard, HazardKind, MOST_PATHS, Needed, VerifiedKernel, verify_library,
+};
 use sassafras_cubin::{ImageKind, Library};
-use sassafras_ir::Function;
-use sassafras_machine::state::StateTable;
-use sassafras_sass::program::Routine;
-use sassafras_verify::against::{self, Comparison};
-use sassafras_verify::hazards::{self, Finding, HazardKind, Paths, Rules};
+use sassafras_verify::against;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -35,7 +33,7 @@ pub struct Arguments {
     #[arg(long, value_name = "ORIGINAL")]
     against: Option<PathBuf>,
     #[command(flatten)]
-    selection: Selection,
+    selection: SelectionArguments,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -50,64 +48,16 @@ Examples:
 
 Exit status: 0 clean; 1 a hazard or an illegal reordering; 2 unreadable, or nothing in it was checked.";
 
-/// Findings of one section that are shown in words: nobody reads more, and the rest is counted.
-const MOST_SHOWN: usize = 100;
-
 /// The JSON form. Bump `schema` when a field changes its meaning or goes away.
 #[derive(Serialize)]
 struct Report {
     schema: u32,
-    kernels: Vec<Kernel>,
+    kernels: Vec<VerifiedKernel>,
     /// Code sections that were not checked, by reason.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     unchecked: BTreeMap<String, usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reordering: Option<Reordering>,
-}
-
-/// A code section: a kernel and the functions placed with it.
-#[derive(Serialize, Default)]
-struct Kernel {
-    name: String,
-    arch: String,
-    instructions: u64,
-    opaque: u64,
-    /// Pairs of instructions that were looked at.
-    pairs: u64,
-    /// Those of them whose needed distance no table knows.
-    unknown: u64,
-    hazards: Vec<Hazard>,
-    /// Whether the host can launch it; else a function by itself.
-    #[serde(skip)]
-    entry: bool,
-    /// The findings for people.
-    #[serde(skip)]
-    text: String,
-    /// Why it was not checked.
-    #[serde(skip)]
-    skipped: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Hazard {
-    /// Of the consumer, in its section.
-    offset: u64,
-    kind: &'static str,
-    register: Option<String>,
-    /// The consumer, as the listing has it.
-    instruction: String,
-    /// Offset of the producer.
-    producer: u64,
-    producer_instruction: String,
-    needed: Needed,
-    given: u16,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Needed {
-    Cycles(u16),
-    Scoreboard(&'static str),
 }
 
 #[derive(Serialize)]
@@ -139,7 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let original = arguments.against.as_deref().map(Input::read).transpose()?;
     match (Input::read(&arguments.input)?, original) {
         (Input::Text(input), None) => {
-            input.check(&arguments.selection)?;
+            input.check(&arguments.selection.get())?;
             bail!(
                 "{}: the text IR has no control fields, so there are no hazards to look for; with `--against ORIGINAL` \
                  its order is checked",
@@ -198,15 +148,15 @@ fn text(arguments: &Arguments, input: &Text, original: &Text) -> Result<()> {
 }
 
 fn binary(arguments: &Arguments, input: &Binary, original: Option<&Binary>) -> Result<()> {
-    let selection = &arguments.selection;
     // Two files that are compared are both in memory; else one image after the other is.
     let containers = match original {
         Some(original) => Some((input.container()?, original.container()?, original.name.as_str())),
         None => None,
     };
     let library = input.library()?;
-    let kernels =
-        input.visit(&library, selection, |site| check(&input.name, site, selection, !arguments.json))?;
+    let found = verify_library(&library, &arguments.selection.get(), &Bar::new(&input.name));
+    let found = found.map_err(|error| of_library(&input.name, error))?;
+    say_several(&input.name, &found.several);
     let comparison = match &containers {
         Some((new, old, name)) => {
             let context = || format!("{} against {name}", input.name);
@@ -214,29 +164,24 @@ fn binary(arguments: &Arguments, input: &Binary, original: Option<&Binary>) -> R
         }
         None => None,
     };
-    let (skipped, kernels): (Vec<Kernel>, Vec<Kernel>) =
-        kernels.into_iter().partition(|k| k.skipped.is_some());
-    let mut unchecked: BTreeMap<String, usize> = BTreeMap::new();
-    for kernel in &skipped {
-        *unchecked.entry(kernel.skipped.clone().unwrap_or_default()).or_default() += 1;
-    }
-    for (reason, count) in &unchecked {
+    for (reason, count) in &found.unchecked {
         say(&format!("warning: {}: {count} kernels are not checked: {reason}", input.name));
     }
-    if kernels.iter().all(|kernel| kernel.instructions == 0) {
-        let why = nothing_checked(&library, skipped.len());
+    if !found.checked_anything() {
+        let why = nothing_checked(&library, found.unchecked.values().sum());
         if comparison.is_none() {
             bail!("{}: nothing in it was checked: {why}", input.name);
         }
         say(&format!("warning: {}: no code in it was checked for hazards: {why}", input.name));
     }
-    let hazards = kernels.iter().map(|kernel| kernel.hazards.len()).sum();
+    let hazards = found.hazards();
     let differences = comparison.as_ref().map_or(0, |comparison| comparison.differences.len());
     if arguments.json {
         let reordering = comparison.as_ref().map(reordering);
+        let (kernels, unchecked) = (found.kernels, found.unchecked);
         output::print_json(&Report { schema: 1, kernels, unchecked, reordering })?;
     } else {
-        output::print(&summary(kind_name(library.kind()), input, &kernels, comparison.as_ref())?)?;
+        output::print(&summary(kind_name(library.kind()), input, &found.kernels, comparison.as_ref())?)?;
     }
     verdict(&input.name, hazards, differences)
 }
@@ -273,83 +218,28 @@ fn verdict(name: &str, hazards: usize, differences: usize) -> Result<()> {
     }
 }
 
-fn check(file: &str, site: &Site<'_, '_>, selection: &Selection, in_words: bool) -> Result<Kernel> {
-    let mut kernel = Kernel {
-        name: site.code.name.to_owned(),
-        arch: site.sm.clone(),
-        entry: site.code.is_kernel(),
-        ..Kernel::default()
-    };
-    let (arch, routines) = match binary::lift(file, site, selection)? {
-        Lifted::Routines(arch, routines) => (arch, routines),
-        Lifted::No(reason) => {
-            kernel.skipped = Some(reason);
-            return Ok(kernel);
-        }
-    };
-    let rules = Rules::of(arch);
-    for routine in &routines {
-        let f = &routine.lifted.function;
-        let report = hazards::check(f, rules);
-        kernel.instructions += f.inst_count() as u64;
-        kernel.opaque += routine.lifted.opaque as u64;
-        kernel.unknown += report.unknown;
-        kernel.pairs += report.pairs;
-        if report.findings.is_empty() {
-            continue;
-        }
-        let listing = Listing::new(arch, routine);
-        if in_words {
-            let room = MOST_SHOWN.saturating_sub(kernel.hazards.len());
-            let paths = Paths::new(f);
-            for finding in report.findings.iter().take(room) {
-                describe(&mut kernel.text, &listing, f, &paths, finding)?;
-            }
-        }
-        kernel.hazards.extend(report.findings.iter().map(|finding| hazard(routine, &listing, finding)));
+/// The hazards of a section for people.
+fn describe_all(out: &mut String, kernel: &VerifiedKernel) -> Result<()> {
+    for hazard in kernel.hazards.iter().take(MOST_PATHS) {
+        describe(out, hazard)?;
     }
-    if in_words && kernel.hazards.len() > MOST_SHOWN {
-        writeln!(kernel.text, "  and {} more: `--json` has all", kernel.hazards.len() - MOST_SHOWN)?;
+    match kernel.hazards.len().saturating_sub(MOST_PATHS) {
+        0 => {}
+        more => writeln!(out, "  and {more} more: `--json` has all")?,
     }
-    Ok(kernel)
+    Ok(())
 }
 
-fn hazard(routine: &Routine, listing: &Listing<'_>, finding: &Finding) -> Hazard {
-    Hazard {
-        offset: routine.offset(finding.consumer),
-        kind: finding.kind.name(),
-        register: finding.lane.map(|lane| lane.to_string()),
-        instruction: listing.text(finding.consumer),
-        producer: routine.offset(finding.producer),
-        producer_instruction: listing.text(finding.producer),
-        needed: finding.needed.map_or(Needed::Scoreboard("scoreboard"), Needed::Cycles),
-        given: finding.given,
-    }
-}
-
-/// What the two instructions of a finding share besides registers.
-fn hidden(f: &Function, finding: &Finding) -> String {
-    let state = |inst| StateTable::documented().get(f.opcode_text(f.inst(inst).opcode)).unwrap_or_default();
-    let names: Vec<&str> = state(finding.producer).shared(state(finding.consumer)).names().collect();
-    if names.is_empty() { String::new() } else { format!(" on {}", names.join(", ")) }
-}
-
-fn describe(
-    out: &mut String,
-    listing: &Listing<'_>,
-    f: &Function,
-    paths: &Paths<'_>,
-    finding: &Finding,
-) -> Result<()> {
+fn describe(out: &mut String, hazard: &Hazard) -> Result<()> {
     let bold = anstyle::Style::new().bold();
-    let what = match finding.kind {
+    let what = match hazard.kind {
         HazardKind::Raw => "reads a result that may not be there",
         HazardKind::War => "overwrites a source that may not have been read",
         HazardKind::Waw => "overwrites a result that may not be there",
         HazardKind::WaitTooSoon => "waits for a scoreboard that may not be set yet",
         HazardKind::Stall => "stalls less than its opcode needs, whatever follows",
         HazardKind::Pipe => "goes into a pipe that has not taken up the one before",
-        HazardKind::Settle if finding.needed.is_none() => {
+        HazardKind::Settle if hazard.needed == Needed::Scoreboard("scoreboard") => {
             "lets threads that run apart converge or part with this in flight"
         }
         HazardKind::Settle => "gives the warp's turn away before the one before has settled",
@@ -358,33 +248,28 @@ fn describe(
         HazardKind::Unseen => "stands closer than compiled code was ever seen to leave such a pair",
         HazardKind::Field => "has a control field that means nothing on this machine",
     };
-    let lane = match finding.lane {
-        Some(lane) => format!(" on {lane}"),
-        None if finding.kind == HazardKind::Unseen => hidden(f, finding),
-        None => String::new(),
+    let register = match &hazard.register {
+        Some(register) => format!(" on {register}"),
+        None if hazard.hidden_state.is_empty() => String::new(),
+        None => format!(" on {}", hazard.hidden_state.join(", ")),
     };
-    let needed = match finding.needed {
-        Some(1) => "1 cycle".to_owned(),
-        Some(cycles) => format!("{cycles} cycles"),
-        None => "a scoreboard".to_owned(),
+    let needed = match hazard.needed {
+        Needed::Cycles(1) => "1 cycle".to_owned(),
+        Needed::Cycles(cycles) => format!("{cycles} cycles"),
+        Needed::Scoreboard(_) => "a scoreboard".to_owned(),
     };
-    writeln!(
-        out,
-        "  {bold}{}{lane}{bold:#}: {what}; needs {needed}, has {}",
-        finding.kind.name(),
-        finding.given
-    )?;
-    writeln!(out, "    {}", listing.line(finding.producer))?;
-    writeln!(out, "    {}", listing.line(finding.consumer))?;
-    let path: Vec<String> = paths.of(finding).into_iter().map(|block| listing.label(block)).collect();
-    if path.len() > 1 {
-        writeln!(out, "    by {}", path.join(" → "))?;
+    let (kind, given) = (hazard.kind.name(), hazard.given);
+    writeln!(out, "  {bold}{kind}{register}{bold:#}: {what}; needs {needed}, has {given}")?;
+    writeln!(out, "    /*{:04x}*/ {}", hazard.producer, hazard.producer_instruction)?;
+    writeln!(out, "    /*{:04x}*/ {}", hazard.offset, hazard.instruction)?;
+    if hazard.path.len() > 1 {
+        writeln!(out, "    by {}", hazard.path.join(" → "))?;
     }
     Ok(())
 }
 
 fn reordering(comparison: &Comparison) -> Reordering {
-    let place = |difference: &against::Difference| Place {
+    let place = |difference: &Difference| Place {
         image: difference.image.clone(),
         section: difference.section.clone(),
         offset: difference.offset,
@@ -414,7 +299,7 @@ struct Totals {
 fn summary(
     kind: &str,
     input: &Binary,
-    kernels: &[Kernel],
+    kernels: &[VerifiedKernel],
     comparison: Option<&Comparison>,
 ) -> Result<String> {
     let bold = anstyle::Style::new().bold();
@@ -425,7 +310,9 @@ fn summary(
     let mut totals: BTreeMap<&str, Totals> = BTreeMap::new();
     for kernel in kernels {
         if !kernel.hazards.is_empty() {
-            writeln!(out, "{bold}{}{bold:#} ({})\n{}", kernel.name, kernel.arch, kernel.text)?;
+            writeln!(out, "{bold}{}{bold:#} ({})", kernel.name, kernel.arch)?;
+            describe_all(&mut out, kernel)?;
+            writeln!(out)?;
         }
         if !totals.contains_key(kernel.arch.as_str()) {
             archs.push(&kernel.arch);

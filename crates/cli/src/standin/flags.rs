@@ -1,7 +1,7 @@
 //! Goal: our own options, from the variable `SASSAFRAS_FLAGS`: all others belong to ptxas.
 
-use crate::input::Selection;
-use crate::reschedule::{Effort, JobArguments};
+use crate::input::SelectionArguments;
+use crate::job::{Effort, JobArguments};
 use crate::words::{self, Quotes};
 use clap::Parser;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub struct Flags {
     pub job: JobArguments,
     /// What to reschedule; names that a cubin does not have are no error.
     #[command(flatten)]
-    pub selection: Selection,
+    pub selection: SelectionArguments,
     /// Say nothing, whatever happens.
     #[arg(long)]
     pub quiet: bool,

@@ -13,13 +13,12 @@ mod invocation;
 mod written;
 
 use crate::failure::say;
-use crate::input::Selection;
 use crate::knobs::unknown_latency;
-use crate::reschedule::{self, Bisection, Job, Outcome};
 use crate::signals;
 use cache::{Cache, Entry, Key, NoCache};
 use find::{CALLED, Places};
 use flags::Flags;
+use sassafras::reschedule::{Bisection, Options, Outcome, accept, reschedule};
 use sassafras_passes::Choice;
 use std::any::Any;
 use std::ffi::{OsStr, OsString};
@@ -124,8 +123,7 @@ fn words_of(panic: &(dyn Any + Send)) -> String {
 
 /// What the environment says.
 struct Setup {
-    job: Job,
-    selection: Selection,
+    options: Options,
     threads: usize,
     quiet: bool,
     /// With what keys start from: all that results depend on but the cubin.
@@ -150,9 +148,10 @@ impl Setup {
     fn new(flags: Flags, mark: Key) -> Result<Setup, String> {
         let wrong = |error: anyhow::Error| format!("{}: {error:#}", flags::VARIABLE);
         let knobs = flags.job.knobs.read().map_err(wrong)?;
-        let options =
+        let list =
             flags.job.list_options(unknown_latency(&knobs).map_err(wrong)?, &knobs, Choice::CriticalPath);
-        let job = flags.job.job("cubin", &options, knobs, Bisection::default()).map_err(wrong)?;
+        let bisection = Bisection::default();
+        let options = flags.job.options("cubin", &flags.selection, &list, knobs, bisection).map_err(wrong)?;
         let folder = flags.cache_dir.or_else(Cache::default_folder).filter(|_| !flags.no_cache);
         let (cache, exposed) = match folder.map(|folder| Cache::open(&folder, flags.cache_size)) {
             Some(Ok(cache)) => (Some(cache), None),
@@ -163,12 +162,12 @@ impl Setup {
             let mut hasher = blake3::Hasher::new();
             hasher.update(build::id(&cache)?.as_bytes());
             let version = env!("CARGO_PKG_VERSION");
-            hasher.update(format!("{version} {job:?} {:?}\n", flags.selection).as_bytes());
+            hasher.update(format!("{version} {options:?}\n").as_bytes());
             Some((cache, hasher))
         });
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = flags.job.jobs.map_or(cores.min(MOST_THREADS), usize::from);
-        Ok(Setup { job, selection: flags.selection, threads, quiet: flags.quiet, cache, exposed, mark })
+        Ok(Setup { options, threads, quiet: flags.quiet, cache, exposed, mark })
     }
 
     /// Puts the best cubin that we have in place of the one that ptxas wrote, and says what it is.
@@ -213,8 +212,8 @@ impl Setup {
             return Err("its note is no line of text".to_owned());
         }
         let Some(cubin) = &entry.cubin else { return Ok(()) };
-        let checked = self.threads()?.install(|| reschedule::accept(bytes, cubin));
-        checked.map_err(|error| format!("{error:#}"))
+        let checked = self.threads()?.install(|| accept(bytes, cubin));
+        checked.map_err(|error| error.to_string())
     }
 
     fn threads(&self) -> Result<rayon::ThreadPool, String> {
@@ -223,8 +222,8 @@ impl Setup {
     }
 
     fn reschedule(&self, bytes: &[u8]) -> Result<Entry, String> {
-        let work = || reschedule::file("cubin", bytes, &self.selection, &self.job);
-        let done = self.threads()?.install(work).map_err(|error| format!("{error:#}"))?;
+        let work = || reschedule(bytes, &self.options);
+        let done = self.threads()?.install(work).map_err(|error| format!("cubin: {error}"))?;
         Ok(Entry { note: note(&done.outcomes), cubin: (done.bytes != bytes).then_some(done.bytes) })
     }
 }
@@ -253,7 +252,7 @@ fn note(outcomes: &[Outcome]) -> String {
     if outcomes.iter().any(|outcome| !outcome.units.is_empty()) {
         note += "; verified";
     }
-    if let Some(why) = outcomes.iter().find_map(|outcome| outcome.kept.as_deref()) {
+    if let Some(why) = outcomes.iter().find_map(|outcome| outcome.kept.as_ref()) {
         note += &format!("; kept: {why}");
     }
     note

@@ -3,14 +3,16 @@
 mod ptx;
 
 use super::LatencyArgument;
-use crate::failure::Failure;
-use crate::input::{Binary, Input, Selection, Text};
+use crate::failure::{Failure, of_library};
+use crate::input::{Binary, Input, SelectionArguments, Text};
+use crate::job::JobArguments;
 use crate::knobs::unknown_latency;
 use crate::output;
-use crate::reschedule::{self, Bisection, Change, Counted, JobArguments, Order, Outcome, Rescheduled};
+use crate::progress::Bar;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use rayon::prelude::*;
+use sassafras::reschedule::{Bisection, Change, Counted, Order, Outcome, Rescheduled, reschedule_with};
 use sassafras_cubin::ContainerKind;
 use sassafras_ir::text::print;
 use sassafras_knobs::KnobSet;
@@ -51,7 +53,7 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value = "measured")]
     latency: LatencyArgument,
     #[command(flatten)]
-    selection: Selection,
+    selection: SelectionArguments,
     /// Bisection: only this block of each kernel gets another order; may be given several times
     #[arg(long = "only-block", value_name = "NUMBER")]
     only_blocks: Vec<u32>,
@@ -150,7 +152,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     match input {
         Some(Input::Text(input)) => text(arguments, &options, input),
-        Some(Input::Ptx(input)) => ptx::run(arguments, &options, &knobs, input),
+        Some(Input::Ptx(input)) => ptx::run(arguments, &options, knobs, input),
         Some(Input::Binary(input)) => binary(arguments, &options, &input, knobs),
         None => text(arguments, &options, Text::sample()?),
     }
@@ -162,8 +164,8 @@ fn to_stdout(arguments: &Arguments) -> bool {
 
 fn text(arguments: &Arguments, options: &Options, mut input: Text) -> Result<()> {
     refuse_binary_options(arguments, &input.name)?;
-    input.check(&arguments.selection)?;
-    let selection = &arguments.selection;
+    let selection = &arguments.selection.get();
+    input.check(selection)?;
     let mut options = *options;
     options.terms.budget = arguments.registers.map_or(options.terms.budget, i64::from);
     let options = &options;
@@ -225,20 +227,20 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
         bail!("{}: `--registers` is for PTX and the text IR", input.name);
     }
     let bisection = Bisection::new(arguments.only_blocks.clone(), arguments.cutoff);
-    let mut job = arguments.job.job(&input.name, options, knobs, bisection)?;
-    job.keep_orders |= arguments.orders_out.is_some();
-    let selection = &arguments.selection;
+    let job = &arguments.job;
+    let mut options = job.options(&input.name, &arguments.selection, options, knobs, bisection)?;
+    options.keep_orders |= arguments.orders_out.is_some();
     // A name that is not there is an error before any work is done.
-    if !selection.takes_all() {
-        input.visit(&input.library()?, selection, |_| Ok(()))?;
+    if !options.selection.takes_all() {
+        input.visit(&input.library()?, &options.selection, |_| Ok(()))?;
     }
     // Who counts blocks counts them in one order.
     let most = arguments.cutoff.map(|_| 1);
     let bytes = input.bytes()?;
-    let work = || reschedule::file(&input.name, bytes, selection, &job);
-    let done = arguments.job.install(most, work)??;
-    let strategy = arguments.job.for_binaries();
-    if let Order::Given(orders) = &job.order {
+    let work = || reschedule_with(bytes, &options, &Bar::new(&input.name));
+    let done = job.install(most, work)?.map_err(|error| of_library(&input.name, error))?;
+    let strategy = job.for_binaries();
+    if let Order::Given(orders) = &options.order {
         orders.check(&done.outcomes).map_err(|error| anyhow::anyhow!("{}: {error}", input.name))?;
     }
     if let Some(path) = &arguments.output {

@@ -1,13 +1,14 @@
 //! `sassafras schedule` on PTX.
 
 use super::{Arguments, change, peak_change, refuse_binary_options, to_stdout, trace};
-use crate::failure::Failure;
-use crate::input::Ptx;
+use crate::failure::of_library;
+use crate::input::{Ptx, say_several};
 use crate::output;
 use anyhow::Result;
+use sassafras::PtxOptions;
+use sassafras::ptx::reschedule_module;
 use sassafras_knobs::{KnobSet, keys};
-use sassafras_passes::ptx::schedule_ptx;
-use sassafras_passes::{Choice, FunctionReport, LatencySource, Options};
+use sassafras_passes::{FunctionReport, LatencySource, Options};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -23,45 +24,38 @@ struct Report<'a> {
     functions: &'a [FunctionReport],
 }
 
-pub(super) fn run(arguments: &Arguments, options: &Options, knobs: &KnobSet, mut input: Ptx) -> Result<()> {
+pub(super) fn run(arguments: &Arguments, options: &Options, knobs: KnobSet, input: Ptx) -> Result<()> {
     refuse_binary_options(arguments, &input.name)?;
-    input.check(&arguments.selection)?;
-    let strategy = match knobs.get(keys::BEFORE_ALLOCATION) {
-        Some(false) => Choice::Original,
-        _ => options.strategy,
-    };
-    let options = Options { strategy, ..*options };
-    let target = input.module.target().unwrap_or_default().to_owned();
-    let selection = &arguments.selection;
-    let wanted = |name: &str| selection.takes_name(name) && selection.takes_arch(&target);
-    let work = || schedule_ptx(&mut input.module, &options, arguments.registers, wanted);
-    let reports = arguments.job.install(None, work)?;
-    let reports = reports.map_err(|error| Failure::Wrong(format!("{}: {error}", input.name)))?;
+    let critical = knobs.get(keys::PRINT_CRITICAL) == Some(true);
+    let selection = arguments.selection.get();
+    let options = PtxOptions { selection, list: *options, registers: arguments.registers, knobs };
+    let work = || reschedule_module(*input.module, &options);
+    let done = arguments.job.install(None, work)?.map_err(|error| of_library(&input.name, error))?;
+    say_several(&input.name, &done.several);
     if let Some(path) = &arguments.output {
-        output::write_file(path, input.module.print().as_bytes())?;
+        output::write_file(path, done.text.as_bytes())?;
     }
     if to_stdout(arguments) {
         return Ok(());
     }
-    let moved = input.module.moved();
+    let strategy = done.strategy.name();
     if arguments.json {
         return output::print_json(&Report {
             schema: 1,
             input: &input.name,
-            strategy: options.strategy.name(),
-            latency: options.latency,
-            moved,
-            functions: &reports,
+            strategy,
+            latency: options.list.latency,
+            moved: done.moved,
+            functions: &done.functions,
         });
     }
-    let critical = knobs.get(keys::PRINT_CRITICAL) == Some(true);
-    output::print(&summary(&input.name, &options, &reports, critical)?)
+    output::print(&summary(&input.name, strategy, &done.functions, critical)?)
 }
 
-fn summary(name: &str, options: &Options, reports: &[FunctionReport], critical: bool) -> Result<String> {
+fn summary(name: &str, strategy: &str, reports: &[FunctionReport], critical: bool) -> Result<String> {
     let bold = anstyle::Style::new().bold();
     let mut out = String::new();
-    writeln!(out, "{bold}{name}{bold:#}, strategy {}\n", options.strategy.name())?;
+    writeln!(out, "{bold}{name}{bold:#}, strategy {strategy}\n")?;
     let heading = ["function", "arch", "insts", "blocks", "kept", "cycles", "stalls", "peak R", "orders by"];
     let mut table = output::table(&heading, &[2, 3, 4, 5, 6, 7]);
     for report in reports {

@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 /// Compares two modules.
 pub fn compare(arguments: &Arguments, input: &Ptx, original: &Ptx) -> Result<()> {
-    if !arguments.selection.takes_all() {
+    if !arguments.selection.get().takes_all() {
         bail!("`--against` compares whole files; leave `--kernel` and `--arch` out");
     }
     let found = ptx::compare(&original.module, &input.module, Options::default());

@@ -2,12 +2,12 @@
 //!
 //! Libraries with device code that is still to be linked hold it a second time, linked, and templates often come out the same for several
 //! types. What is planned for a routine depends on its words, on how control goes through it, on the launch that is expected and on the
-//! job; not on its name or place. Nor on the number that a move of an immediate moves, which is all that the linker changes in most code.
+//! options; not on its name or place. Nor on the number that a move of an immediate moves, which is all that the linker changes in most code.
 //!
 //! Only what stands without anything in the way is known, so that no reason has to be told twice; and whoever gets it checks it as if it
 //! had just been made. Cost: a hash of the words of every routine, and up to [`MOST_NUMBERS`] numbers.
 
-use super::Job;
+use super::Options;
 use super::propose::Subject;
 use super::settle::Proposal;
 use sassafras_ir::Effects;
@@ -100,14 +100,14 @@ impl Known {
     }
 }
 
-/// Everything that the plan for a routine depends on, for one job.
-pub fn key(routine: &Routine, subject: Subject<'_>, job: &Job) -> Key {
+/// Everything that the plan for a routine depends on, for one options.
+pub fn key(routine: &Routine, subject: Subject<'_>, options: &Options) -> Key {
     let f = &routine.lifted.function;
     let mut text = format!(
         "{} {:?} {} {}\n",
         subject.arch,
         subject.code.registers,
-        job.launch.warps(subject.code, subject.arch),
+        options.launch.warps(subject.code, subject.arch),
         detect::is_named(subject.name)
     )
     .into_bytes();

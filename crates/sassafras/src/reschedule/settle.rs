@@ -4,6 +4,7 @@
 //! registers too, and the others are tried again. In order of priority: nothing wrong is written; few blocks go back; few
 //! attempts.
 
+use super::kept::Kept;
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::{Block, Function, Inst};
 use sassafras_sass::Lifted;
@@ -34,26 +35,26 @@ pub struct Fault {
     /// Blocks that may be to blame, the likeliest first.
     pub suspects: Vec<Block>,
     /// What is wrong.
-    pub why: String,
+    pub why: Kept,
 }
 
 /// A block that has to stay as it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptBlock {
     /// The block.
     pub block: Block,
     /// Why.
-    pub why: String,
+    pub why: Kept,
 }
 
 /// What became of the new orders of a routine.
 pub struct Settled<T> {
     /// What the last attempt made of those that stand; or what is wrong even without any, with the routine as it came.
-    pub made: Result<T, String>,
+    pub made: Result<T, Kept>,
     /// The orders that stand.
     pub standing: Vec<Proposal>,
     /// The others.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptBlock>,
 }
 
 /// Gives a routine those of the proposed orders with which `attempt` finds nothing wrong.
@@ -73,12 +74,13 @@ pub fn settle<T>(
         };
         routine.lifted = came.clone();
         if standing.is_empty() {
-            let why = faults.into_iter().next().map_or_else(String::new, |fault| fault.why);
+            let why = faults.into_iter().next().map(|fault| fault.why);
+            let why = why.unwrap_or_else(|| Kept::NoControlFields(String::new()));
             return Settled { made: Err(why), standing, kept };
         }
         let blamed = blame(&faults, &standing, round < ROUNDS);
         standing.retain(|proposal| !blamed.contains_key(&proposal.block));
-        kept.extend(blamed.into_iter().map(|(block, why)| Kept { block, why }));
+        kept.extend(blamed.into_iter().map(|(block, why)| KeptBlock { block, why }));
     }
     unreachable!("every round has fewer orders")
 }
@@ -91,14 +93,17 @@ pub fn put(lifted: &mut Lifted, proposals: &[Proposal], renamer: &Renamer) -> Re
         for inst in names.insts() {
             let (read, written) = (|span| names.read(inst, span), |span| names.written(inst, span));
             let renamed = lifted.rename(renamer, inst, read, written);
-            renamed.map_err(|error| Fault { suspects: vec![*block], why: error.to_string() })?;
+            renamed.map_err(|error| Fault {
+                suspects: vec![*block],
+                why: Kept::NotRenamed(error.to_string()),
+            })?;
         }
     }
     Ok(())
 }
 
 /// The blocks that are to blame, at least one: of the suspects of each fault the first that has a new order, or all that have.
-fn blame(faults: &[Fault], standing: &[Proposal], singly: bool) -> BTreeMap<Block, String> {
+fn blame(faults: &[Fault], standing: &[Proposal], singly: bool) -> BTreeMap<Block, Kept> {
     let changed: BTreeSet<Block> = standing.iter().map(|proposal| proposal.block).collect();
     let mut blamed = BTreeMap::new();
     for Fault { suspects, why } in faults {
@@ -174,11 +179,15 @@ mod tests {
     }
 
     fn fault(suspects: &[u32], why: &str) -> Fault {
-        Fault { suspects: suspects.iter().map(|&b| Block::from_u32(b)).collect(), why: why.to_owned() }
+        Fault { suspects: suspects.iter().map(|&b| Block::from_u32(b)).collect(), why: because(why) }
     }
 
-    fn kept<T>(settled: &Settled<T>) -> Vec<(u32, &str)> {
-        settled.kept.iter().map(|kept| (kept.block.as_u32(), kept.why.as_str())).collect()
+    fn because(why: &str) -> Kept {
+        Kept::NoControlFields(why.to_owned())
+    }
+
+    fn kept<T>(settled: &Settled<T>) -> Vec<(u32, String)> {
+        settled.kept.iter().map(|kept| (kept.block.as_u32(), kept.why.to_string())).collect()
     }
 
     fn renamer() -> Renamer {
@@ -198,7 +207,7 @@ mod tests {
             }
         });
         // Block 3 is the first suspect of a fault that block 2 makes; it goes, too, but no other does.
-        assert_eq!(kept(&settled), [(2, "two"), (3, "three")]);
+        assert_eq!(kept(&settled), [(2, "two".to_owned()), (3, "three".to_owned())]);
         assert_eq!((settled.made, attempts), (Ok(vec![0, 1]), 2));
         assert_eq!((settled.standing.len(), moved(&routine)), (2, vec![0, 1]));
     }
@@ -211,7 +220,7 @@ mod tests {
             [0, ..] => Err(vec![fault(&[3, 0], "late")]),
             _ => Ok(()),
         });
-        assert_eq!((kept(&settled), moved(&routine)), (vec![(0, "late")], vec![1, 2]));
+        assert_eq!((kept(&settled), moved(&routine)), (vec![(0, "late".to_owned())], vec![1, 2]));
     }
 
     #[test]
@@ -220,7 +229,7 @@ mod tests {
         let all = proposals(&routine);
         let settled: Settled<()> =
             settle(&mut routine, all, &renamer(), |_| Err(vec![fault(&[], "fields do not settle")]));
-        assert_eq!(settled.made, Err("fields do not settle".to_owned()));
+        assert_eq!(settled.made, Err(because("fields do not settle")));
         assert!(settled.standing.is_empty() && moved(&routine).is_empty());
         assert_eq!(settled.kept.len(), 3, "nobody is suspected, so all are blamed");
     }

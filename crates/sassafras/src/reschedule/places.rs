@@ -1,5 +1,6 @@
 //! Goal: no instruction crosses a place that something outside the code points to.
 
+use super::kept::Kept;
 use super::settle::Fault;
 use sassafras_cubin::{Boundary, FrameRow};
 use sassafras_ir::Block;
@@ -17,12 +18,11 @@ pub struct Places {
 impl Places {
     /// The blocks of a routine that have to have another order than they have.
     pub fn crossed(&self, routine: &Routine) -> Vec<Fault> {
-        let fault = |block, why: &str| Fault { suspects: vec![block], why: why.to_owned() };
+        let fault = |block, why| Fault { suspects: vec![block], why };
         let sides = self.beside(routine);
-        let sides =
-            sides.into_iter().map(|block| fault(block, "an instruction crosses a place that is named"));
+        let sides = sides.into_iter().map(|block| fault(block, Kept::CrossesName));
         let rows = self.out_of_turn(routine).into_iter();
-        sides.chain(rows.map(|block| fault(block, "rows of call-frame data change places"))).collect()
+        sides.chain(rows.map(|block| fault(block, Kept::CrossesFrameRow))).collect()
     }
 
     /// Blocks in which an instruction has crossed a place inside that something may point to.

@@ -1,12 +1,13 @@
 //! Goal: another order for the blocks of a routine, by whichever strategy the user wants.
 
+use super::kept::Kept;
 use super::settle::Proposal;
-use super::{Job, Order, Orders, RoutineId, anti};
+use super::{Options, Order, Orders, RoutineId, anti};
 use sassafras_cubin::Code;
 use sassafras_ir::{Block, Function, Inst};
 use sassafras_machine::Arch;
 use sassafras_machine::multiprocessor::Multiprocessor;
-use sassafras_passes::{Options, schedule_function};
+use sassafras_passes::{Options as ListOptions, schedule_function};
 use sassafras_sass::Lifted;
 use sassafras_tepid as tepid;
 use sassafras_tepid::cutlass::CutlassPlan;
@@ -72,33 +73,33 @@ pub fn propose(
     lifted: &Lifted,
     original: &tepid::Original,
     subject: Subject<'_>,
-    job: &Job,
-) -> Result<Proposed, String> {
-    let settings = match &job.order {
+    options: &Options,
+) -> Result<Proposed, Kept> {
+    let settings = match &options.order {
         Order::Tepid(settings) => settings,
-        Order::Original => return Ok(wanted(lifted, Vec::new(), subject, job)),
-        Order::List(options) => {
-            let proposals = list(lifted, options, subject, job)?;
-            return Ok(wanted(lifted, proposals, subject, job));
+        Order::Original => return Ok(wanted(lifted, Vec::new(), subject, options)),
+        Order::List(list) => {
+            let proposals = listed(lifted, list, subject, options)?;
+            return Ok(wanted(lifted, proposals, subject, options));
         }
         Order::Given(orders) => {
-            let proposals = give(lifted, orders, subject, job)?;
-            return Ok(wanted(lifted, proposals, subject, job));
+            let proposals = give(lifted, orders, subject, options)?;
+            return Ok(wanted(lifted, proposals, subject, options));
         }
     };
-    Ok(search(lifted, original, settings, subject, job))
+    Ok(search(lifted, original, settings, subject, options))
 }
 
 /// Orders that are wanted whatever the model says.
-fn wanted(lifted: &Lifted, proposals: Vec<Proposal>, subject: Subject<'_>, job: &Job) -> Proposed {
-    let before = estimate(lifted, subject, job);
+fn wanted(lifted: &Lifted, proposals: Vec<Proposal>, subject: Subject<'_>, options: &Options) -> Proposed {
+    let before = estimate(lifted, subject, options);
     let after = proposals.is_empty().then_some(before);
     Proposed { made: Made::Orders { proposals, fields: true }, before, after }
 }
 
 /// Cycles of the model for a routine as it stands.
-pub fn estimate(lifted: &Lifted, subject: Subject<'_>, job: &Job) -> u64 {
-    let warps = job.launch.warps(subject.code, subject.arch);
+pub fn estimate(lifted: &Lifted, subject: Subject<'_>, options: &Options) -> u64 {
+    let warps = options.launch.warps(subject.code, subject.arch);
     let code = tepid::Code::new(&lifted.function, &lifted.sources, subject.arch);
     tepid::function::choose(&code, &Settings { level: 0, ..Settings::default() }.for_warps(warps)).cycles.0
 }
@@ -109,29 +110,29 @@ fn search(
     original: &tepid::Original,
     settings: &Settings,
     subject: Subject<'_>,
-    job: &Job,
+    options: &Options,
 ) -> Proposed {
     let Subject { name, id, arch, code, .. } = subject;
     let withheld = Multiprocessor::of(arch).withheld;
-    let count = code.registers.filter(|_| !job.keep_registers);
+    let count = code.registers.filter(|_| !options.keep_registers);
     let registers = count.unwrap_or(0).saturating_sub(withheld);
-    let settings = Settings { registers, ..settings.for_warps(job.launch.warps(code, arch)) };
+    let settings = Settings { registers, ..settings.for_warps(options.launch.warps(code, arch)) };
     let prepared = tepid::Code::new(&lifted.function, &lifted.sources, arch);
     let choose = || {
-        let cutlass = CutlassPlan::of(&prepared, name, &job.knobs);
+        let cutlass = CutlassPlan::of(&prepared, name, &options.knobs);
         tepid::function::choose_with(&prepared, &settings, cutlass.as_ref())
     };
-    let mut plan = match &job.memo {
+    let mut plan = match &options.memo {
         Some(memo) => memo.get(id, choose),
         None => choose(),
     };
     let all = plan.choices.len();
-    plan.choices.retain(|choice| job.bisection.takes(id, choice.block.as_u32()));
+    plan.choices.retain(|choice| options.bisection.takes(id, choice.block.as_u32()));
     let after = (plan.choices.len() == all).then_some(plan.cycles.1);
     // Who asks for the fields of a routine alone gets them for the order that came.
-    let fields_alone = all > 0 && job.bisection.takes_fields(id) && plan.choices.is_empty();
+    let fields_alone = all > 0 && options.bisection.takes_fields(id) && plan.choices.is_empty();
     // Where nothing is searched, closed loops gain by fields that know all distances: on an H200 up to 3 %, and no kernel of the suite loses.
-    let anew = settings.evaluations == 0 && plan.streams.any_closed() && job.bisection.takes_fields(id);
+    let anew = settings.evaluations == 0 && plan.streams.any_closed() && options.bisection.takes_fields(id);
     let fields = settings.policy.is_some() || fields_alone || anew;
     let made = if fields || !plan.choices.is_empty() {
         let proposals = plan.choices.into_iter().map(|choice| Proposal {
@@ -141,7 +142,7 @@ fn search(
             by: choice.by,
         });
         Made::Orders { proposals: proposals.collect(), fields }
-    } else if plan.streams.any() && job.bisection.takes_fields(id) {
+    } else if plan.streams.any() && options.bisection.takes_fields(id) {
         Made::Turns(tepid::yields::hold_streams(&prepared, original, &plan.streams))
     } else {
         Made::Nothing
@@ -150,19 +151,19 @@ fn search(
 }
 
 /// Orders by a strategy that looks at no control field.
-fn list(
+fn listed(
     lifted: &Lifted,
-    options: &Options,
+    list: &ListOptions,
     subject: Subject<'_>,
-    job: &Job,
-) -> Result<Vec<Proposal>, String> {
-    let by = options.strategy.name();
-    let renamed = anti::break_dependences(lifted, options, subject, job);
+    options: &Options,
+) -> Result<Vec<Proposal>, Kept> {
+    let by = list.strategy.name();
+    let renamed = anti::break_dependences(lifted, list, subject, options);
     let mut listed = lifted.function.clone();
-    schedule_function(&mut listed, options).map_err(|error| error.to_string())?;
+    schedule_function(&mut listed, list).map_err(|error| Kept::NotScheduled(error.to_string()))?;
     let others = listed.blocks().filter(|block| !renamed.iter().any(|(renamed, _)| renamed == block));
     let others = others.map(|block| (block, listed.block_insts(block).to_vec()));
-    let mut proposals = free(lifted, others, by, subject, job);
+    let mut proposals = free(lifted, others, by, subject, options);
     proposals.extend(renamed.into_iter().map(|(block, made)| Proposal {
         block,
         order: made.order,
@@ -174,7 +175,12 @@ fn list(
 }
 
 /// Orders that the user gave.
-fn give(lifted: &Lifted, orders: &Orders, subject: Subject<'_>, job: &Job) -> Result<Vec<Proposal>, String> {
+fn give(
+    lifted: &Lifted,
+    orders: &Orders,
+    subject: Subject<'_>,
+    options: &Options,
+) -> Result<Vec<Proposal>, Kept> {
     let f = &lifted.function;
     let code = tepid::Code::new(f, &lifted.sources, subject.arch);
     let mut given = Vec::new();
@@ -182,16 +188,12 @@ fn give(lifted: &Lifted, orders: &Orders, subject: Subject<'_>, job: &Job) -> Re
         let Some(wanted) = orders.get(subject.name, block.as_u32()) else { continue };
         let length = f.block_insts(block).len();
         if wanted.len() != length {
-            return Err(format!(
-                "block {} of {} has {length} instructions, the order has {}",
-                block.as_u32(),
-                subject.name,
-                wanted.len()
-            ));
+            let (routine, given) = (subject.name.to_owned(), wanted.len());
+            return Err(Kept::OrderLength { block: block.as_u32(), routine, length, given });
         }
         given.push((block, tepid::function::given(&code, block, wanted)));
     }
-    Ok(free(lifted, given, "given", subject, job))
+    Ok(free(lifted, given, "given", subject, options))
 }
 
 /// Of orders those that are others than what came, that may be, and that the user wants. Blocks with instructions that run beside the
@@ -201,13 +203,13 @@ fn free(
     orders: impl IntoIterator<Item = (Block, Vec<Inst>)>,
     by: &'static str,
     subject: Subject<'_>,
-    job: &Job,
+    options: &Options,
 ) -> Vec<Proposal> {
     let f: &Function = &lifted.function;
     let code = tepid::Code::new(f, &lifted.sources, subject.arch);
     let may = |block: Block, order: &[Inst]| {
         let came = f.block_insts(block);
-        order != came && !code.has_group(came) && job.bisection.takes(subject.id, block.as_u32())
+        order != came && !code.has_group(came) && options.bisection.takes(subject.id, block.as_u32())
     };
     let orders = orders.into_iter().filter(|(block, order)| may(*block, order));
     orders.map(|(block, order)| Proposal { block, order, names: None, by }).collect()

@@ -5,9 +5,9 @@ use sassafras_machine::Arch;
 use sassafras_machine::multiprocessor::{Launch, Multiprocessor};
 use std::str::FromStr;
 
-/// What `--launch` says. What it leaves out is taken from the cubin: registers, static shared memory, declared block size.
+/// What is known about a launch. What it leaves out is taken from the cubin: registers, static shared memory, declared block size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LaunchArgument {
+pub struct LaunchHint {
     /// Threads of a block.
     block: Option<u32>,
     /// Blocks that a multiprocessor has at once.
@@ -16,7 +16,7 @@ pub struct LaunchArgument {
     smem: Option<u64>,
 }
 
-impl LaunchArgument {
+impl LaunchHint {
     /// Warps of a kernel that each scheduler has at once.
     pub fn warps(&self, code: &Code<'_>, arch: Arch) -> u32 {
         Multiprocessor::of(arch).resident_warps(&self.launch(code))
@@ -36,7 +36,7 @@ impl LaunchArgument {
     }
 }
 
-impl FromStr for LaunchArgument {
+impl FromStr for LaunchHint {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -66,10 +66,10 @@ mod tests {
 
     #[test]
     fn parts_are_named() {
-        let launch: LaunchArgument = "block=128,smem=4096".parse().expect("two parts");
-        assert_eq!(launch, LaunchArgument { block: Some(128), smem: Some(4096), blocks_per_sm: None });
+        let launch: LaunchHint = "block=128,smem=4096".parse().expect("two parts");
+        assert_eq!(launch, LaunchHint { block: Some(128), smem: Some(4096), blocks_per_sm: None });
         for wrong in ["", "block", "block=x", "block=0", "block=2048", "blocks=3", "blocks-per-sm=99"] {
-            assert!(wrong.parse::<LaunchArgument>().is_err(), "{wrong}");
+            assert!(wrong.parse::<LaunchHint>().is_err(), "{wrong}");
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Goal: the options that say how binaries are rescheduled, the same for every command that does it.
 
-use super::{Bisection, Control, Job, LaunchArgument, Order, Orders};
+use crate::input::SelectionArguments;
 use crate::knobs::KnobArguments;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
+use sassafras::reschedule::{Bisection, Control, LaunchHint, Options, Order, Orders};
 use sassafras_cubin::Capsules;
 use sassafras_knobs::{KnobSet, keys};
-use sassafras_passes::{Choice, List, Options};
+use sassafras_passes::{Choice, List, Options as ListOptions};
 use sassafras_tepid::schedule::{Policy, Settings};
 use std::path::PathBuf;
 
@@ -21,7 +22,7 @@ pub struct JobArguments {
     pub seed: u64,
     /// Where the control fields of a binary come from [default: rebuild; keep with `--strategy original`]
     #[arg(long, value_enum)]
-    pub control: Option<Control>,
+    pub control: Option<ControlArgument>,
     /// Knobs.
     #[command(flatten)]
     pub knobs: KnobArguments,
@@ -29,7 +30,7 @@ pub struct JobArguments {
     /// multiprocessor has at once, bytes of dynamic shared memory [default: what registers, static shared memory and the
     /// declared block size allow]
     #[arg(long, value_name = "block=N,blocks-per-sm=N,smem=N")]
-    pub launch: Option<LaunchArgument>,
+    pub launch: Option<LaunchHint>,
     /// Threads to work with; the result is the same for any number [default: one per core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
@@ -51,6 +52,27 @@ pub struct JobArguments {
     /// How long to look for orders of binaries [default: standard; quick for the stand-in for ptxas]
     #[arg(long, value_enum)]
     pub effort: Option<Effort>,
+}
+
+/// Where control fields come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ControlArgument {
+    /// The original ones; only for code that stays in order
+    Keep,
+    /// All computed anew
+    Rebuild,
+    /// One instruction after the other, slow and right for any order
+    Serial,
+}
+
+impl From<ControlArgument> for Control {
+    fn from(argument: ControlArgument) -> Control {
+        match argument {
+            ControlArgument::Keep => Control::Keep,
+            ControlArgument::Rebuild => Control::Rebuild,
+            ControlArgument::Serial => Control::Serial,
+        }
+    }
 }
 
 /// How long to look for orders.
@@ -167,7 +189,12 @@ impl JobArguments {
     }
 
     /// Options of list scheduling; `default` is the strategy where none is asked for.
-    pub fn list_options(&self, unknown_latency: Option<u16>, knobs: &KnobSet, default: Choice) -> Options {
+    pub fn list_options(
+        &self,
+        unknown_latency: Option<u16>,
+        knobs: &KnobSet,
+        default: Choice,
+    ) -> ListOptions {
         let strategy = match self.strategy {
             Some(StrategyArgument::Original) => Choice::Original,
             Some(StrategyArgument::Shuffle) => Choice::Shuffle { seed: self.seed },
@@ -175,14 +202,21 @@ impl JobArguments {
             Some(other) => other.list().map_or(Choice::CriticalPath, Choice::List),
             None => default,
         };
-        Options { strategy, unknown_latency, ..Options::default() }.with_knobs(knobs)
+        ListOptions { strategy, unknown_latency, ..ListOptions::default() }.with_knobs(knobs)
     }
 
     /// What is to be done with a binary called `name`.
     ///
     /// # Errors
     /// When options contradict each other, or when the file with orders cannot be read.
-    pub fn job(&self, name: &str, options: &Options, knobs: KnobSet, bisection: Bisection) -> Result<Job> {
+    pub fn options(
+        &self,
+        name: &str,
+        selection: &SelectionArguments,
+        list: &ListOptions,
+        knobs: KnobSet,
+        bisection: Bisection,
+    ) -> Result<Options> {
         let strategy = self.for_binaries();
         if self.orders.is_some() && strategy != StrategyArgument::Given {
             bail!("`--orders` is for `--strategy given`");
@@ -197,22 +231,26 @@ impl JobArguments {
         let level = u32::try_from(level).unwrap_or(u32::MAX);
         let order = match strategy {
             StrategyArgument::Original => Order::Original,
-            StrategyArgument::Shuffle | StrategyArgument::CriticalPath => Order::List(*options),
+            StrategyArgument::Shuffle | StrategyArgument::CriticalPath => Order::List(*list),
             _ if strategy.list().is_some() && knobs.get(keys::AFTER_ALLOCATION) == Some(false) => {
                 Order::Original
             }
-            _ if strategy.list().is_some() => Order::List(*options),
+            _ if strategy.list().is_some() => Order::List(*list),
             StrategyArgument::Given => Order::Given(self.given()?),
             _ => Order::Tepid(self.settings(strategy, level)),
         };
-        let control = self.control.unwrap_or(match order {
-            Order::Original => Control::Keep,
-            Order::List(_) | Order::Tepid(_) | Order::Given(_) => Control::Rebuild,
-        });
+        let control = self.control.map_or_else(
+            || match order {
+                Order::Original => Control::Keep,
+                Order::List(_) | Order::Tepid(_) | Order::Given(_) => Control::Rebuild,
+            },
+            Control::from,
+        );
         if control == Control::Keep && !matches!(order, Order::Original) {
             bail!("{name}: control fields belong to an order: `--control keep` needs `--strategy original`");
         }
-        Ok(Job {
+        Ok(Options {
+            selection: selection.get(),
             order,
             control,
             capsules: if self.keep_capsules { Capsules::KeepLinked } else { Capsules::Refuse },

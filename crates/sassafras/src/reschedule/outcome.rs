@@ -1,6 +1,7 @@
 //! What became of a kernel, for people and programs.
 
 use super::Unit;
+use super::kept::Kept;
 use super::orders::{Written, print};
 use super::settle::Proposal;
 use sassafras_cubin::{Code, CodeEdit, Image};
@@ -43,7 +44,7 @@ pub struct Outcome {
     /// The policies that made the new orders.
     pub by: Vec<&'static str>,
     /// Why it was left as it came, if something was in the way.
-    pub kept: Option<String>,
+    pub kept: Option<Kept>,
     /// Blocks and routines of it that were left as they came because something was in the way of what was found for them.
     pub left: Vec<Left>,
     /// The blocks of its routines as they stand, where that was asked for: text of the form that is read, too.
@@ -62,7 +63,7 @@ pub struct Left {
     /// The number of the block in its routine; none stands for all of the routine.
     pub block: Option<u32>,
     /// What was in the way.
-    pub why: String,
+    pub why: Kept,
 }
 
 /// What the scheduler says about a section.
@@ -105,7 +106,7 @@ impl Outcome {
         image: &Image,
         edit: Option<&CodeEdit>,
         notes: Option<Notes>,
-        kept: Option<String>,
+        kept: Option<Kept>,
     ) -> Outcome {
         let words: Vec<u128> = match image.sm.slot_bytes() {
             Some(16) => (code.bytes.chunks_exact(16))
@@ -138,13 +139,13 @@ impl Outcome {
         // Where nothing changes in the end, what was in the way first says why.
         let first = outcome.left.first().filter(|_| outcome.units.is_empty()).map(|left| left.why.clone());
         if let Some(why) = kept.or(first) {
-            outcome.keep(&why);
+            outcome.keep(why);
         }
         outcome
     }
 
     /// It stays as it came after all.
-    pub fn keep(&mut self, why: &str) {
+    pub fn keep(&mut self, why: Kept) {
         (self.moved, self.renamed, self.blocks) = (0, 0, 0);
         self.by.clear();
         self.orders.clear();
@@ -152,7 +153,7 @@ impl Outcome {
         for change in [&mut self.stalls, &mut self.scoreboards].into_iter().chain(&mut self.cycles) {
             change.after = change.before;
         }
-        self.kept.get_or_insert_with(|| why.to_owned());
+        self.kept.get_or_insert(why);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Goal: the new order and the new control fields of one section, or why there are none.
 
+use super::kept::Kept;
 use super::known::{self, Known, Remade};
 use super::orders::Written;
 use super::outcome::{Left, Notes};
@@ -7,10 +8,8 @@ use super::places::Places;
 use super::propose::{self, Subject, estimate, propose};
 use super::settle::{Fault, Proposal, Settled, put, settle, suspects};
 use super::unproven::Unproven;
-use super::{Control, Job, Order, RoutineId, Unit, in_the_way};
-use crate::input::Selection;
+use super::{Control, Options, Order, RoutineId, Unit, serial};
 use crate::listing::Listing;
-use crate::serial;
 use sassafras_cubin::{Code, CodeEdit, Cubin, RewriteOptions};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::dominators::Dominators;
@@ -40,48 +39,46 @@ pub fn plan(
     cubin: &Cubin<'_>,
     image: usize,
     code: &Code<'_>,
-    selection: &Selection,
-    (job, known): (&Job, Option<&Known>),
+    (options, known): (&Options, Option<&Known>),
     checked: bool,
-) -> Result<Planned, String> {
+) -> Result<Planned, Kept> {
+    let selection = &options.selection;
     let mut notes = Notes::default();
-    if matches!(job.order, Order::Original) && job.control == Control::Keep {
+    if matches!(options.order, Order::Original) && options.control == Control::Keep {
         return Ok(Planned { edit: CodeEdit::unchanged(code), notes });
     }
     // What may not change in the end need not be looked at.
-    let options = RewriteOptions { capsules: job.capsules };
-    cubin.refuse_capsule(code, options).map_err(|refusal| in_the_way(&refusal))?;
-    let program = Program::new(cubin).map_err(|error| error.problem.to_string())?;
-    let mut routines = program.lift(code).map_err(|error| error.to_string())?;
+    let rewrite = RewriteOptions { capsules: options.capsules };
+    cubin.refuse_capsule(code, rewrite)?;
+    let program = Program::new(cubin).map_err(|error| Kept::Unknown(error.problem))?;
+    let mut routines = program.lift(code).map_err(Kept::NotLifted)?;
     let opaque = routines.iter().find_map(|routine| {
         let f = &routine.lifted.function;
         let mut insts = f.blocks().flat_map(|block| f.block_insts(block));
         insts.find(|&&inst| f.inst(inst).effects.contains(Effects::OPAQUE)).map(|&inst| routine.offset(inst))
     });
     if let Some(offset) = opaque {
-        let section = cubin.sections()[code.section].name;
-        return Err(format!(
-            "{section} at offset {offset:#x}: an opaque instruction keeps its control fields"
-        ));
+        let section = cubin.sections()[code.section].name.to_owned();
+        return Err(Kept::Opaque { section, offset });
     }
     let whole = selection.takes_name(code.name);
     let mut edit = CodeEdit::unchanged(code);
     let id = |routine: &Routine| RoutineId { image, section: code.section, start: routine.range.start };
     // What bisection leaves out need not be looked at either.
-    if !routines.iter().any(|routine| job.bisection.takes_routine(id(routine))) {
+    if !routines.iter().any(|routine| options.bisection.takes_routine(id(routine))) {
         return Ok(Planned { edit, notes });
     }
     let relative = Relative::new(program.arch());
-    let boundaries = cubin.boundaries(code).map_err(|refusal| in_the_way(&refusal))?;
+    let boundaries = cubin.boundaries(code)?;
     let places = Places { boundaries, frames: cubin.frame_rows(code) };
     for routine in &mut routines {
         let id = id(routine);
-        if (whole || selection.takes_name(&routine.name)) && job.bisection.takes_routine(id) {
+        if (whole || selection.takes_name(&routine.name)) && options.bisection.takes_routine(id) {
             let name = routine.name.clone();
             let subject = Subject { name: &name, id, arch: program.arch(), code, checked };
-            let remade = remake_once(routine, subject, &places, (job, known), &mut notes)?;
+            let remade = remake_once(routine, subject, &places, (options, known), &mut notes)?;
             let Some(fields) = remade else { continue };
-            if job.keep_orders {
+            if options.keep_orders {
                 notes.orders.push((name, written(&routine.lifted.function)));
             }
             // What came, from the routine's first slot on.
@@ -89,15 +86,15 @@ pub fn plan(
             let came = edit.words[slots.clone()].to_vec();
             notes.units.extend(changed(routine, &came).map(|block| Unit { routine: id, block: Some(block) }));
             notes.renamed += apply(routine, relative, &came, &mut edit)?;
-            if job.control == Control::Rebuild {
+            if options.control == Control::Rebuild {
                 set_fields(routine, &fields, &mut edit);
             }
-            if edit.words[slots] != came || job.control == Control::Serial {
+            if edit.words[slots] != came || options.control == Control::Serial {
                 notes.units.push(Unit { routine: id, block: None });
             }
         }
     }
-    if job.control == Control::Serial {
+    if options.control == Control::Serial {
         serial::rewrite(&routines, &mut edit);
     }
     Ok(Planned { edit, notes })
@@ -108,22 +105,22 @@ fn remake_once(
     routine: &mut Routine,
     subject: Subject<'_>,
     places: &Places,
-    (job, known): (&Job, Option<&Known>),
+    (options, known): (&Options, Option<&Known>),
     notes: &mut Notes,
-) -> Result<Option<Vec<tepid::Fields>>, String> {
+) -> Result<Option<Vec<tepid::Fields>>, Kept> {
     let Some(known) = known else {
-        return Ok(remake(routine, subject, places, job, notes)?.fields);
+        return Ok(remake(routine, subject, places, options, notes)?.fields);
     };
-    let key = known::key(routine, subject, job);
+    let key = known::key(routine, subject, options);
     if let Some(remade) = known.get(&key)
-        && repeat(routine, &remade, subject, places, job)
+        && repeat(routine, &remade, subject, places, options)
     {
         notes.unproven += remade.unproven;
         notes.estimated(remade.before, remade.after);
         notes.stand(&remade.standing);
         return Ok(remade.fields());
     }
-    let Made { fields, clean } = remake(routine, subject, places, job, notes)?;
+    let Made { fields, clean } = remake(routine, subject, places, options, notes)?;
     if let Some(Clean { unproven, cycles, standing }) = clean {
         known.insert(key, Remade::new(unproven, cycles, &standing, fields.as_deref()));
     }
@@ -131,12 +128,18 @@ fn remake_once(
 }
 
 /// Gives a routine the orders of another one of the same code. Where something is in the way, it stays as it is.
-fn repeat(routine: &mut Routine, remade: &Remade, subject: Subject<'_>, places: &Places, job: &Job) -> bool {
+fn repeat(
+    routine: &mut Routine,
+    remade: &Remade,
+    subject: Subject<'_>,
+    places: &Places,
+    options: &Options,
+) -> bool {
     let Some(fields) = remade.fields() else { return true };
     let came = routine.lifted.clone();
     let stands = put(&mut routine.lifted, &remade.standing, &Renamer::new(subject.arch)).is_ok()
         && places.crossed(routine).is_empty()
-        && (job.control != Control::Rebuild
+        && (options.control != Control::Rebuild
             || hazards(routine, &fields, subject.arch, subject.checked).is_ok());
     if !stands {
         routine.lifted = came;
@@ -164,17 +167,17 @@ fn remake(
     routine: &mut Routine,
     subject: Subject<'_>,
     places: &Places,
-    job: &Job,
+    options: &Options,
     notes: &mut Notes,
-) -> Result<Made, String> {
+) -> Result<Made, Kept> {
     let (lifted, arch) = (&mut routine.lifted, subject.arch);
     let mut original = tepid::Original::new(&tepid::Code::new(&lifted.function, &lifted.sources, arch));
     let came = lifted.function.clone();
     original.hold(&mut lifted.function);
     let unproven = Unproven::of(&lifted.function, arch);
     notes.unproven += unproven.insts.len() as u64;
-    let mut proposed = propose(lifted, &original, subject, job)?;
-    if !job.move_unproven {
+    let mut proposed = propose(lifted, &original, subject, options)?;
+    if !options.move_unproven {
         unproven.insts.iter().for_each(|&inst| original.keep_still(inst));
         proposed.retain(|block| !unproven.holds(block));
     }
@@ -195,7 +198,7 @@ fn remake(
         if !crossed.is_empty() {
             return Err(crossed);
         }
-        if job.control != Control::Rebuild {
+        if options.control != Control::Rebuild {
             return Ok(Vec::new());
         }
         let fields = match &turns {
@@ -209,7 +212,7 @@ fn remake(
     let after = match proposed.after {
         Some(after) if kept.is_empty() => after,
         _ if standing.is_empty() => proposed.before,
-        _ => estimate(&routine.lifted, subject, job),
+        _ => estimate(&routine.lifted, subject, options),
     };
     notes.estimated(proposed.before, after);
     notes.stand(&standing);
@@ -239,6 +242,7 @@ fn fields(
     made.map_err(|unsolvable| {
         let listing = Listing::new(arch, routine);
         let why = unsolvable.describe(|inst| format!("`{}`", listing.line(inst)));
+        let why = Kept::NoControlFields(why);
         let involved = [Some(unsolvable.inst), unsolvable.producer()];
         vec![Fault { suspects: suspects(f, involved.into_iter().flatten()), why }]
     })
@@ -269,10 +273,7 @@ fn hazards(
     let listing = Listing::new(arch, routine);
     let fault = |finding: &hazards::Finding| {
         let why = finding.describe_with(|inst| listing.line(inst));
-        Fault {
-            suspects: suspects(&f, [finding.consumer, finding.producer]),
-            why: format!("a hazard: {why}"),
-        }
+        Fault { suspects: suspects(&f, [finding.consumer, finding.producer]), why: Kept::Hazard(why) }
     };
     Err(findings.iter().take(HAZARDS).map(fault).collect())
 }
@@ -318,7 +319,7 @@ fn written(f: &Function) -> Vec<Written> {
 
 /// Puts the new order of a routine into the edit of its section, with its words, which came as `old`. Distances in words follow. Returns how
 /// many words name other registers.
-fn apply(routine: &Routine, relative: Relative, old: &[u128], edit: &mut CodeEdit) -> Result<u64, String> {
+fn apply(routine: &Routine, relative: Relative, old: &[u128], edit: &mut CodeEdit) -> Result<u64, Kept> {
     let f = &routine.lifted.function;
     let first = (routine.range.start / 16) as u32;
     let mut renamed = 0;
@@ -331,9 +332,8 @@ fn apply(routine: &Routine, relative: Relative, old: &[u128], edit: &mut CodeEdi
         };
         renamed += u64::from(word != old[(from - first) as usize]);
         edit.order[to as usize] = from;
-        edit.words[to as usize] = relative.moved(word, from_offset, to_offset).ok_or_else(|| {
-            format!("the place that the instruction at {from_offset:#x} names is too far away")
-        })?;
+        edit.words[to as usize] =
+            relative.moved(word, from_offset, to_offset).ok_or(Kept::TooFar { offset: from_offset })?;
     }
     Ok(renamed)
 }

@@ -1,111 +1,49 @@
-//! Goal: a file with the code of some kernels in another order, verified before anybody sees it.
+//! Machine code with the blocks of its kernels in another order, verified before it is handed out.
 //!
-//! Cubin by cubin: every wanted section gets an order, the writer of `sassafras-cubin` makes a new cubin with everything
+//! Cubin by cubin: every selected section gets an order, the writer of `sassafras-cubin` makes a new cubin with everything
 //! that names an instruction following, and two checkers that know neither scheduler nor writer look at the result: for
-//! hazards, and whether it is a legal reordering of what came in. A block whose new order cannot stand stays as it came, and so
-//! does a kernel that something is in the way of, byte for byte; with the reason. The others go on without it.
+//! hazards, and whether it is a legal reordering of the original. A block whose new order cannot stand keeps its code, and so
+//! does a kernel that something is in the way of, byte for byte; with the reason ([`Kept`]). The others go on without it.
 
 mod anti;
-mod arguments;
 mod bisection;
+mod kept;
 mod known;
-pub mod launch;
+mod launch;
 mod memo;
+mod options;
 mod orders;
 mod outcome;
 mod places;
 mod plan;
 mod propose;
+mod serial;
 mod settle;
 mod unproven;
 
-pub use arguments::{Effort, JobArguments};
 pub use bisection::{Bisection, RoutineId, Unit};
-pub use launch::LaunchArgument;
+pub use kept::Kept;
+pub use launch::LaunchHint;
 pub use memo::Memo;
+pub use options::{Control, Options, Order};
 pub use orders::Orders;
-pub use outcome::{Change, Outcome};
+pub use outcome::{Change, Left, Outcome};
 
-use crate::binary::wanted;
-use crate::failure::Failure;
-use crate::input::Selection;
-use crate::progress::Progress;
-use anyhow::{Context, Result, bail};
+use crate::error::Error;
+use crate::progress::{Progress, Silent};
+use crate::sites::is_selected;
 use known::Known;
 use outcome::Notes;
 use plan::plan;
 use rayon::prelude::*;
-use sassafras_cubin::{
-    Capsules, Code, CodeEdit, Container, Cubin, Image, ImageKind, Prepared, Reason, Refusal, RewriteOptions,
-};
-use sassafras_knobs::KnobSet;
-use sassafras_passes::Options;
+use sassafras_cubin::{Code, CodeEdit, Container, Cubin, Image, ImageKind, Prepared, RewriteOptions};
 use sassafras_sass::program::{Program, Routine};
-use sassafras_tepid::schedule::Settings;
 use sassafras_verify::against;
 use sassafras_verify::hazards::{self, Rules};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What to do with binaries.
-#[derive(Debug)]
-pub struct Job {
-    /// How to order.
-    pub order: Order,
-    /// Where control fields come from.
-    pub control: Control,
-    /// What to do with kernels whose code is there in a second form.
-    pub capsules: Capsules,
-    /// What the user says about launches.
-    pub launch: LaunchArgument,
-    /// Which blocks may change.
-    pub bisection: Bisection,
-    /// What the user set.
-    pub knobs: KnobSet,
-    /// Whether outcomes say in which order the blocks stand.
-    pub keep_orders: bool,
-    /// Whether values stay in their registers.
-    pub keep_registers: bool,
-    /// Whether instructions move that never ran rescheduled on a device.
-    pub move_unproven: bool,
-    /// Plans that were made, where the file is rescheduled more than once.
-    pub memo: Option<Memo>,
-}
-
-impl Job {
-    /// Whether what is planned for a routine depends on nothing that routines of the same code may differ in.
-    fn may_know(&self) -> bool {
-        self.bisection.takes_everything()
-            && !matches!(self.order, Order::Given(_))
-            && self.control != Control::Serial
-            && self.memo.is_none()
-    }
-}
-
-/// How the blocks of a binary are ordered.
-#[derive(Clone, Debug)]
-pub enum Order {
-    /// As it came.
-    Original,
-    /// By a strategy that looks at no control field.
-    List(Options),
-    /// After register allocation, on the model of the machine.
-    Tepid(Settings),
-    /// As the user says, as far as dependences allow.
-    Given(Orders),
-}
-
-/// Where control fields come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Control {
-    /// As they came; only for code that stays in order
-    Keep,
-    /// All computed anew
-    Rebuild,
-    /// One instruction after the other, slow and right for any order
-    Serial,
-}
-
 /// A new file and what became of its kernels.
+#[derive(Debug)]
 pub struct Rescheduled {
     /// The file.
     pub bytes: Vec<u8>,
@@ -113,7 +51,7 @@ pub struct Rescheduled {
     pub outcomes: Vec<Outcome>,
     /// What the verifier counted in the new file.
     pub counted: Counted,
-    /// Objects that were linked into the code of this file already ([`Container::is_used_up`]), and left as they came.
+    /// Objects that were linked into the code of this file already ([`Container::is_used_up`]), and left as they were.
     pub used_up: usize,
 }
 
@@ -127,69 +65,82 @@ pub struct Counted {
     pub renamed: u64,
 }
 
-/// Reschedules the wanted kernels of a file.
+/// Reschedules the selected kernels of a cubin, fatbinary, host file or archive.
 ///
 /// # Errors
-/// When an image cannot be read, or when the result does not verify: a defect, and nothing to write.
-pub fn file(name: &str, bytes: &[u8], selection: &Selection, job: &Job) -> Result<Rescheduled> {
-    let original = Container::parse(bytes).with_context(|| name.to_owned())?;
+/// When an image cannot be read, when something is selected that is not there, or when the result does not verify: a defect, and
+/// nothing to write.
+pub fn reschedule(bytes: &[u8], options: &Options) -> Result<Rescheduled, Error> {
+    reschedule_with(bytes, options, &Silent)
+}
+
+/// As [`reschedule`], with word of how far it is.
+///
+/// # Errors
+/// As [`reschedule`].
+pub fn reschedule_with(
+    bytes: &[u8],
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Rescheduled, Error> {
+    let original = Container::parse(bytes)?;
     let images: Vec<usize> = {
-        let wanted =
-            |image: &Image| image.kind == ImageKind::Cubin && selection.takes_arch(&image.sm.to_string());
+        let selected = |image: &Image| {
+            image.kind == ImageKind::Cubin && options.selection.takes_arch(&image.sm.to_string())
+        };
         let images = original.images().iter().enumerate();
-        images.filter(|(_, image)| wanted(image)).map(|(index, _)| index).collect()
+        images.filter(|(_, image)| selected(image)).map(|(index, _)| index).collect()
     };
     let (used_up, images): (Vec<usize>, Vec<usize>) =
         images.into_iter().partition(|&index| original.is_used_up(&original.images()[index]));
     let used_up = used_up.len();
-    let progress = Progress::new(name, images.len());
+    progress.begin(images.len());
     let known = Known::default();
-    let cubins: Vec<Result<(Prepared, Vec<Outcome>)>> = images
+    let cubins: Vec<Result<(Prepared, Vec<Outcome>), Error>> = images
         .par_iter()
         .map(|&index| {
             let image = &original.images()[index];
-            let bytes = original.bytes(image).with_context(|| format!("{name}: {}", image.location))?;
-            let done = cubin(&bytes, (index, image), selection, (job, &known))
-                .with_context(|| format!("{name}: {}", image.location));
+            let bytes = original.bytes(image).map_err(|error| Error::at(image, error.into()))?;
+            let done = cubin(&bytes, (index, image), (options, &known));
             drop(bytes);
             progress.step();
-            done.map(|(new, outcomes)| (original.prepare(image, new.into()), outcomes))
+            let (new, outcomes) = done.map_err(|error| Error::at(image, error))?;
+            Ok((original.prepare(image, new.into()), outcomes))
         })
         .collect();
     progress.end();
     drop(known);
     let (edits, mut outcomes): (Vec<Prepared>, Vec<Vec<Outcome>>) =
-        cubins.into_iter().collect::<Result<Vec<_>>>()?.into_iter().unzip();
+        cubins.into_iter().collect::<Result<Vec<_>, Error>>()?.into_iter().unzip();
     let (new, refused) = original.replace_prepared(edits);
     for (edit, no_room) in refused {
-        outcomes[edit].iter_mut().for_each(|outcome| outcome.keep(&no_room.to_string()));
+        outcomes[edit].iter_mut().for_each(|outcome| outcome.keep(Kept::NoRoom(no_room.clone())));
     }
     let outcomes = outcomes.into_iter().flatten().collect();
     if new == bytes {
         return Ok(Rescheduled { bytes: new, outcomes, counted: Counted::default(), used_up });
     }
-    let container = Container::parse(&new).with_context(|| format!("{name}, rewritten"))?;
-    let compared = against::files(&original, &container).with_context(|| format!("{name}, rewritten"))?;
-    if let Some(difference) = compared.differences.first() {
-        let message = format!("{name}: the new file was rejected, nothing is written: {difference}");
-        return Err(Failure::Wrong(message).into());
+    let container = Container::parse(&new)?;
+    let compared = against::files(&original, &container)?;
+    if let Some(difference) = compared.differences.into_iter().next() {
+        return Err(Error::Rejected(Box::new(difference)));
     }
     let counted = Counted { moved: compared.moved, renamed: compared.renamed };
     Ok(Rescheduled { bytes: new, outcomes, counted, used_up })
 }
 
 /// Checks a new version of a file, whoever made it, as one that was just rescheduled is checked: that it is a legal reordering of the
-/// one that came, and that no routine that differs has a hazard.
+/// original, and that no routine that differs has a hazard.
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn accept(came: &[u8], new: &[u8]) -> Result<()> {
-    if came == new {
+pub fn accept(original: &[u8], new: &[u8]) -> Result<(), Error> {
+    if original == new {
         return Ok(());
     }
-    let (original, container) = (Container::parse(came)?, Container::parse(new)?);
-    if let Some(difference) = against::files(&original, &container)?.differences.first() {
-        bail!("{difference}");
+    let (original, container) = (Container::parse(original)?, Container::parse(new)?);
+    if let Some(difference) = against::files(&original, &container)?.differences.into_iter().next() {
+        return Err(Error::Rejected(Box::new(difference)));
     }
     for (old, new) in original.cubins().zip(container.cubins()) {
         let (old, new) = (original.bytes(old)?, container.bytes(new)?);
@@ -199,27 +150,28 @@ pub fn accept(came: &[u8], new: &[u8]) -> Result<()> {
         if changed.is_empty() {
             continue;
         }
-        if let Some((section, why)) = hazards_in(&old, &new, &changed)?.into_iter().next() {
-            bail!("{}: {why}", new.sections()[section].name);
+        if let Some((section, what)) = hazards_in(&old, &new, &changed)?.into_iter().next() {
+            let section = new.sections()[section].name.to_owned();
+            return Err(Error::Hazard { section, what: what.to_string() });
         }
     }
     Ok(())
 }
 
-/// Reschedules the wanted kernels of one cubin.
+/// Reschedules the selected kernels of one cubin.
 fn cubin(
     bytes: &[u8],
     (index, image): (usize, &Image),
-    selection: &Selection,
-    (job, known): (&Job, &Known),
-) -> Result<(Vec<u8>, Vec<Outcome>)> {
+    (options, known): (&Options, &Known),
+) -> Result<(Vec<u8>, Vec<Outcome>), Error> {
     let cubin = Cubin::parse(bytes)?;
-    let sections: Vec<&Code<'_>> = cubin.code().iter().filter(|code| wanted(code, selection)).collect();
+    let sections: Vec<&Code<'_>> =
+        cubin.code().iter().filter(|code| is_selected(code, &options.selection)).collect();
     let mut edits: BTreeMap<usize, CodeEdit> = BTreeMap::new();
-    let mut kept: BTreeMap<usize, String> = BTreeMap::new();
+    let mut kept: BTreeMap<usize, Kept> = BTreeMap::new();
     let planned = |code: &Code<'_>, checked: bool| {
-        let known = Some(known).filter(|_| !checked && job.may_know());
-        (code.section, plan(&cubin, index, code, selection, (job, known), checked))
+        let known = Some(known).filter(|_| !checked && options.may_know());
+        (code.section, plan(&cubin, index, code, (options, known), checked))
     };
     let plans: Vec<_> = sections.par_iter().map(|code| planned(code, false)).collect();
     let mut notes: BTreeMap<usize, Notes> = BTreeMap::new();
@@ -236,7 +188,7 @@ fn cubin(
     // Every round looks closer at a kernel that something is in the way of, or leaves it out.
     let new = loop {
         let all: Vec<&CodeEdit> = edits.values().collect();
-        let new = match cubin.rewrite_with(&all, RewriteOptions { capsules: job.capsules }) {
+        let new = match cubin.rewrite_with(&all, RewriteOptions { capsules: options.capsules }) {
             Ok(new) => new,
             Err(refusal) => {
                 let code = refusal.code.as_deref().and_then(|name| cubin.code_named(name));
@@ -245,11 +197,11 @@ fn cubin(
                     _ => edits.keys().copied().collect(),
                 };
                 if blamed.is_empty() {
-                    bail!("{refusal}");
+                    return Err(refusal.into());
                 }
                 for section in blamed {
                     edits.remove(&section);
-                    kept.insert(section, in_the_way(&refusal));
+                    kept.insert(section, refusal.clone().into());
                 }
                 continue;
             }
@@ -279,23 +231,12 @@ fn cubin(
     Ok((new, outcomes.collect()))
 }
 
-/// A refusal in the words of the command.
-fn in_the_way(refusal: &Refusal) -> String {
-    match refusal.reason {
-        Reason::Capsule => format!(
-            "{}: describes the code as it was compiled, for the driver to translate; `--keep-capsules` leaves it so",
-            refusal.section
-        ),
-        _ => format!("{}: {}", refusal.section, refusal.reason),
-    }
-}
-
 /// The edited sections of the new cubin with hazards in routines that changed.
 fn hazardous(
     cubin: &Cubin<'_>,
     new: &[u8],
     edits: &BTreeMap<usize, CodeEdit>,
-) -> Result<Vec<(usize, String)>> {
+) -> Result<Vec<(usize, Kept)>, Error> {
     let changed = edits.values().filter(|edit| is_change(cubin, edit)).map(|edit| edit.section);
     let changed: Vec<usize> = changed.collect();
     if changed.is_empty() {
@@ -304,29 +245,29 @@ fn hazardous(
     hazards_in(cubin, &Cubin::parse(new)?, &changed)
 }
 
-/// Those of some sections of a new cubin with hazards in routines that differ from the ones that came.
-fn hazards_in(cubin: &Cubin<'_>, new: &Cubin<'_>, sections: &[usize]) -> Result<Vec<(usize, String)>> {
+/// Those of some sections of a new cubin with hazards in routines that differ from the original.
+fn hazards_in(cubin: &Cubin<'_>, new: &Cubin<'_>, sections: &[usize]) -> Result<Vec<(usize, Kept)>, Error> {
     let program = Program::new(new)?;
-    let found: Vec<Option<(usize, String)>> = sections
+    let found: Vec<Option<(usize, Kept)>> = sections
         .par_iter()
         .map(|&section| {
             let code = new.code().iter().find(|code| code.section == section)?;
             let routines = match program.lift(code) {
                 Ok(routines) => routines,
-                Err(error) => return Some((section, error.to_string())),
+                Err(error) => return Some((section, Kept::NotLifted(error))),
             };
             let rules = Rules::of(program.arch());
-            let came = cubin.code().iter().find(|code| code.section == section)?;
+            let original = cubin.code().iter().find(|code| code.section == section)?;
             let is_changed = |routine: &&Routine| {
                 let range = routine.range.start as usize..routine.range.end as usize;
-                came.bytes.get(range.clone()) != code.bytes.get(range)
+                original.bytes.get(range.clone()) != code.bytes.get(range)
             };
             routines.iter().filter(is_changed).find_map(|routine| {
                 let f = &routine.lifted.function;
                 let report = hazards::check(f, rules);
                 let finding = report.findings.first()?;
-                let at = routine.offset(finding.consumer);
-                Some((section, format!("a hazard at {at:#x} of the new order: {}", finding.describe(f))))
+                let offset = routine.offset(finding.consumer);
+                Some((section, Kept::HazardWritten { offset, what: finding.describe(f) }))
             })
         })
         .collect();
