@@ -18,6 +18,7 @@
 //! | how many cycles apart must two instructions be | [`MeasuredLatencies`] |
 //! | how close does compiled code let them stand | [`mined`] |
 //! | which pipe takes it, when is a source of it free again | [`dispatch`] |
+//! | where do flagged sources stay at hand | [`reuse`] |
 //! | how many warps and dispatch slots | [`WarpProfile`] |
 //! | how is all that packed into an instruction | [`Descriptor`] |
 //! | everything at once, for printing | [`view()`] |
@@ -42,6 +43,7 @@ pub mod multiprocessor;
 mod names;
 mod opcode;
 mod operand_time;
+pub mod reuse;
 mod rule;
 mod span;
 pub mod special;

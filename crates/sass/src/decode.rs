@@ -37,6 +37,9 @@ impl RegOperand {
     }
 }
 
+/// The source registers of an instruction by reuse flag.
+pub type Sources = [Option<Span>; 3];
+
 /// A memory access and its direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
@@ -369,6 +372,25 @@ impl Decoded {
     /// The operands that are written.
     pub fn writes(&self) -> impl Iterator<Item = &RegOperand> {
         self.regs.iter().filter(|reg| reg.written)
+    }
+
+    /// The source registers that each of the three reuse flags of its control field is for.
+    pub fn flagged_sources(&self) -> Sources {
+        let mut sources = Sources::default();
+        // Matrix instructions name no form; their sources sit where those of the first form do.
+        let by_place = |reg: &RegOperand| match reg.field?.lo() {
+            _ if self.category() != Some(Category::Tensor) => None,
+            24 => Some(0),
+            32 => Some(1),
+            64 => Some(2),
+            _ => None,
+        };
+        for reg in self.reads() {
+            if let Some(flag) = reg.reuse.or_else(|| by_place(reg)) {
+                sources[usize::from(flag)] = Some(reg.span);
+            }
+        }
+        sources
     }
 
     /// The scheduling category; `None` when opaque.

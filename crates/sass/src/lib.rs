@@ -17,5 +17,5 @@ pub mod program;
 pub mod rename;
 pub mod table;
 
-pub use decode::{Access, Decoded, Decoder, Flow, RegOperand, decode};
+pub use decode::{Access, Decoded, Decoder, Flow, RegOperand, Sources, decode};
 pub use lift::{Code, LiftError, Lifted, lift};

@@ -19,7 +19,7 @@ use sassafras_ir::{Block, Effects, Function, Guard, Inst, Operand, Payload, RegC
 use sassafras_machine::{Arch, Category};
 use thiserror::Error;
 
-use crate::decode::{Decoded, Decoder, Flow, INSTRUCTION_BYTES, RegOperand};
+use crate::decode::{Decoded, Decoder, Flow, INSTRUCTION_BYTES, RegOperand, Sources};
 use crate::rename::{Renamer, Unnamed};
 
 /// What to lift.
@@ -52,9 +52,6 @@ pub struct Lifted {
     /// By instruction, the source registers that each of the three reuse flags of its control field is for.
     pub sources: Vec<Sources>,
 }
-
-/// The source registers of an instruction by reuse flag.
-pub type Sources = [Option<Span>; 3];
 
 impl Lifted {
     /// Gives an instruction other registers, in its word too: `read` and `written` map what it reads and writes. Where the word does
@@ -170,24 +167,6 @@ fn padding(decoded: &[Decoded]) -> usize {
     }
 }
 
-fn flagged_sources(inst: &Decoded) -> Sources {
-    let mut sources = Sources::default();
-    // Matrix instructions name no form; their sources sit where those of the first form do.
-    let by_place = |reg: &RegOperand| match reg.field?.lo() {
-        _ if inst.category() != Some(Category::Tensor) => None,
-        24 => Some(0),
-        32 => Some(1),
-        64 => Some(2),
-        _ => None,
-    };
-    for reg in inst.reads() {
-        if let Some(flag) = reg.reuse.or_else(|| by_place(reg)) {
-            sources[usize::from(flag)] = Some(reg.span);
-        }
-    }
-    sources
-}
-
 struct Lifter<'a> {
     code: &'a Code<'a>,
     decoded: &'a [Decoded],
@@ -280,7 +259,7 @@ impl<'a> Lifter<'a> {
             if let Flow::Call { target } = inst.flow() {
                 callees.extend(self.block(target));
             }
-            sources.push(flagged_sources(inst));
+            sources.push(inst.flagged_sources());
             let guard = self.guard(inst, effects);
             self.function.push(
                 block,

@@ -15,6 +15,7 @@ use sassafras_machine::mined::seen::{Form, Kind, Seen, place};
 use sassafras_machine::mined::{
     ClassNumber, File, MinedTable, OpcodeFacts, PAIR, PairQuery, Queues, Use, queues,
 };
+use sassafras_machine::reuse::{ReuseCache, reuse_cache};
 use sassafras_machine::{Arch, Category, Hazard};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -39,6 +40,8 @@ pub struct Op {
     pub holds: bool,
     /// Pipe, interval and least stall.
     pub dispatch: Dispatch,
+    /// Where its flagged sources stay at hand; nothing of it does where that is not known.
+    pub reuse_cache: Option<ReuseCache>,
     /// How long it is expected to take, where that varies.
     pub expected: ExpectedLatency,
     /// Gives the warp's turn to other threads of it: everything before must have settled.
@@ -299,6 +302,7 @@ fn op(table: Option<&MinedTable>, arch: Arch, text: &str) -> Op {
         queues: own_queues(text, category, &dispatch),
         holds: holds(text, facts.decoupled, category),
         dispatch,
+        reuse_cache: reuse_cache(arch, text),
         reads: [Overwriter::Fixed, Overwriter::Varying].map(|by| source_read(arch, text, "", by).cycles),
         switches: matches!(text.split('.').next().unwrap_or(text), "BSYNC" | "WARPSYNC" | "WARPGROUP"),
         overwrites_uniform: source_read(arch, Category::Uniform.name(), text, Overwriter::Fixed).cycles,

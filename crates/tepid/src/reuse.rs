@@ -1,16 +1,18 @@
 //! Goal: which sources stay at hand for the next instruction, so that register banks are read less often.
 //!
-//! A sub-core keeps one value per source place and register bank (even and odd registers). A source that is flagged stays
-//! there until the next instruction reads its place from the same bank, whatever stands between, unless the warp yields.
-//! So a source is flagged when that next read is of the same register and nothing has written the register since. Flags
-//! are legal only without yield and with a stall of at most 11.
+//! An operand reuse cache keeps one value per source place and register bank (even and odd registers). A source that is flagged stays
+//! there until the next instruction of the same pipes reads its place from the same bank, whatever stands between, unless the warp yields: an
+//! instruction of other pipes has a cache of its own, and ends nothing, though it reads the same register (`machine::reuse`). Who flags a source for it leaves
+//! an old value behind for the next one of its own pipes. So a source is flagged when the next read of its place by *any* instruction is of the same register, by one with the
+//! same cache, and nothing has written the register since. Flags are legal only without yield and with a stall of at most 11.
 //!
 //! What stays at hand is the register of all threads as it was then. An instruction under a guard may read it before a result for other
 //! threads is there: what it keeps is good for the same guard alone, and only once results for the other threads are there: the value is kept for
 //! all threads, not for those alone that run the instruction. Nothing stays at hand where threads meet or part.
 //!
 //! Cost: linear. Source: mined: 99.3 % of the flags in compiled code of the corpus (sm_90) follow this rule; h200: a register that was kept 2
-//! cycles behind a write under the opposite guard was the old one for its next reader (segmented sort of cuSPARSE).
+//! cycles behind a write under the opposite guard was the old one for its next reader (segmented sort of cuSPARSE), and so was one that HADD2 kept for an HFMA2.MMA
+//! and that HFMA2 read later (half precision of cuFFT).
 
 use crate::code::{Code, Sources, index};
 use crate::original::Fields;
@@ -35,7 +37,13 @@ pub fn assign(code: &Code<'_>, insts: &[Inst], holds_all: impl Fn(Inst) -> bool,
         let sources = if code.op(inst).decoupled { Sources::default() } else { code.sources(inst) };
         for (place, source) in sources.into_iter().enumerate() {
             let Some(span) = source else { continue };
-            let good = |&earlier: &usize| guards.hold(earlier, at) && writes.are_there(span, insts[earlier]);
+            let good = |&earlier: &usize| {
+                let cache = code.op(insts[earlier]).reuse_cache;
+                cache.is_some()
+                    && cache == code.op(inst).reuse_cache
+                    && guards.hold(earlier, at)
+                    && writes.are_there(span, insts[earlier])
+            };
             if let Some(earlier) = kept.read(place, span, at).filter(good) {
                 fields[index(insts[earlier])].reuse |= 1 << place;
             }

@@ -13,6 +13,7 @@ use sassafras_machine::mined::{
     ClassNumber, File, LeastLatency, MinedTable, OpcodeFacts, PAIR, PairQuery, Queues, Use, accepted_queues,
     barrier_reads, holds_back, least_latency,
 };
+use sassafras_machine::reuse::{ReuseCache, reuse_cache};
 use sassafras_machine::{Arch, Category, Hazard, constants};
 use std::borrow::Cow;
 use std::sync::{LazyLock, OnceLock, PoisonError, RwLock};
@@ -57,6 +58,11 @@ impl Clone for Known {
 }
 
 impl Rules {
+    /// The architecture; none for rules of a table alone.
+    pub(super) fn arch(&self) -> Option<Arch> {
+        self.arch
+    }
+
     /// The rules of a table.
     pub fn new(table: MinedTable) -> Rules {
         Rules { table: Cow::Owned(table), ..Rules::default() }
@@ -203,6 +209,7 @@ impl Rules {
             special: Special::of(text),
             timing: self.timing(text),
             switches: switches(text),
+            reuse_cache: self.arch.and_then(|arch| reuse_cache(arch, text)),
             class: self.table.number(text),
             class_64: self.table.number(&format!("{text}{PAIR}")),
             horizon: RegClass::ALL.map(|class| self.horizon(text, category, class)),
@@ -370,6 +377,8 @@ pub(super) struct OpcodeInfo {
     pub timing: Timing,
     /// Gives the warp's turn to other threads of it.
     pub switches: bool,
+    /// Where its flagged sources stay at hand; none where that is not known.
+    pub reuse_cache: Option<ReuseCache>,
     /// The class in the table, and that of the same opcode with a pair as its result.
     pub class: Option<ClassNumber>,
     pub class_64: Option<ClassNumber>,
