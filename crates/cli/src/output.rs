@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_table_by_lines_is_as_wide_as_one_at_once() {
-        let rows = [["näme of a kernel", "a", "7"], ["k", "a long block", "1234567"], ["名前", "", "-"]];
+        let rows = [["name of a kernel", "a", "7"], ["k", "a long block", "1234567"], ["n", "", "-"]];
         let heading = ["function", "block", "insts"];
         let mut whole = table(&heading, &[2]);
         let mut columns = Columns::new(heading, 2);
