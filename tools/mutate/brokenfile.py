@@ -247,9 +247,17 @@ def fatbinary(entries):
     return struct.pack("<IHHQ", containers.MAGIC, 1, 16, len(body)) + body
 
 
-# What may lie between what compresses well: one byte for so many.
+# What may lie between what compresses well: one byte for so many. Of large images what is beyond `_LARGE` has one for every `_LARGE_RATIO`.
 _FREIGHT = {containers.LZ4: 200, containers.ZSTD: 1000}
-BOMBS = ((containers.LZ4, 15), (containers.LZ4, 75), (containers.ZSTD, 15), (containers.ZSTD, 400))
+_LARGE, _LARGE_RATIO = 64 << 20, 125
+# The last one is out of all proportion to the file, and has to be refused.
+BOMBS = ((containers.LZ4, 15), (containers.LZ4, 75), (containers.ZSTD, 15), (containers.ZSTD, 170), (containers.ZSTD, 400))
+
+
+def freight(compression, size):
+    """How many bytes that mean nothing an image of so many has to have, so that readers which bound the proportion take it; few where no file has room for them."""
+    few, many = size // _FREIGHT[compression], max(0, size - _LARGE) // _LARGE_RATIO
+    return max(few, many) if many < MOST * 9 // 10 else few
 
 
 def heavy(cubins, texts, rng, bombs=BOMBS):
@@ -269,11 +277,15 @@ def heavy(cubins, texts, rng, bombs=BOMBS):
         }
         for name, code in codes.items():
             made.append((f"sm_{arch}: {name}, {len(code) >> 4} instructions", "binary", long_code(data, code)[:MOST]))
-        for name, period in (("zeros", bytes(16)), ("its code", own)):
+        for name, period in (("zeros", bytes(16)), ("its code", own), ("zeros behind it", None)):
             for compression, megabytes in bombs:
-                code = (period * ((megabytes << 20) // len(period) + 1))[: megabytes << 20]
+                size = megabytes << 20
                 # Readers may bound how much a byte stands for: bytes that mean nothing bring that down.
-                whole = long_code(data + rng.randbytes(len(code) // _FREIGHT[compression]), code)
+                whole = data + rng.randbytes(freight(compression, size))
+                if period is None:
+                    whole += bytes(size)
+                else:
+                    whole = long_code(whole, (period * (size // len(period) + 1))[:size])
                 stored = (lz4_packed if compression == containers.LZ4 else zstd_packed)(whole)
                 if stored and len(stored) < MOST - 200:
                     made.append((f"sm_{arch}: {megabytes} MiB of {name} in {len(stored)} bytes of {compression}", "binary",

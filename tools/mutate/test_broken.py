@@ -2,6 +2,7 @@
 
 import random
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -32,6 +33,24 @@ class Ends(unittest.TestCase):
         self.assertEqual(broken.run([sys.executable, "-c", "raise SystemExit(2)"])[0], 2)
 
 
+class Results(unittest.TestCase):
+    def test_what_is_handed_on_as_it_came_has_to_be_said_so(self):
+        said = b"2 kernels, 2 kept with a reason; 0 of 9 instructions moved; nothing changed, and nothing was checked\n"
+        self.assertTrue(broken.handed_on(said, b"file", b"file"))
+        self.assertFalse(broken.handed_on(said, b"file", b"other"))
+        self.assertFalse(broken.handed_on(b"2 kernels; 1 verified", b"file", b"file"))
+
+    def test_kernels_that_stay_are_counted(self):
+        self.assertTrue(broken.KEPT.search(b"3 kernels, 1 kept with a reason; 13 of 40 instructions moved"))
+        self.assertFalse(broken.KEPT.search(b"3 kernels, 0 kept with a reason; 13 of 40 instructions moved"))
+
+    def test_what_a_command_prints_can_be_had(self):
+        with tempfile.TemporaryFile() as printed:
+            self.assertEqual(broken.run([sys.executable, "-c", "print(7)"], out=printed)[0], 0)
+            printed.seek(0)
+            self.assertEqual(printed.read().strip(), b"7")
+
+
 class Files(unittest.TestCase):
     CUBIN = test_elf.cubin({".text.a": b"x" * 320, ".nv.info.a": bytes((4, 0x2F, 4, 0, 7, 0, 0, 0)), ".data": b"y" * 8})
 
@@ -57,6 +76,18 @@ class Files(unittest.TestCase):
         entry = containers.all_fatbinaries(packed)[0].entries[0]
         self.assertGreater(entry.size, 1 << 20)
         self.assertLess(entry.size, 130 * len(entry.stored), "as far as readers go")
+        behind = next(data for name, _, data in made if "MiB of zeros behind it in" in name)
+        self.assertGreater(containers.all_fatbinaries(behind)[0].entries[0].size, 1 << 20)
+
+    def test_large_images_are_as_large_as_readers_take_them(self):
+        for compression, megabytes in brokenfile.BOMBS[:-1]:
+            size = megabytes << 20
+            freight = brokenfile.freight(compression, size)
+            self.assertLess(freight, brokenfile.MOST * 9 // 10)
+            self.assertLessEqual(size + freight, (64 << 20) + 128 * freight)
+        compression, megabytes = brokenfile.BOMBS[-1]
+        size = megabytes << 20
+        self.assertGreater(size, (64 << 20) + 128 * brokenfile.MOST, "no file has room for it")
 
 
 if __name__ == "__main__":

@@ -88,7 +88,7 @@ impl BlockReport {
     /// Looks at a block.
     pub fn new(code: &Code<'_>, fields: &[Fields], standing: &Standing, warps: usize) -> BlockReport {
         let insts = code.f.block_insts(standing.block);
-        let steady = Steady::new(code, insts, fields, warps, standing.repeats);
+        let (time, alone) = Steady::times(code, insts, fields, warps, standing.repeats);
         let macs: Vec<(Inst, u32)> = (insts.iter())
             .filter_map(|&inst| match kind(code, inst) {
                 (Kind::Mac, cycles) => Some((inst, cycles)),
@@ -111,12 +111,12 @@ impl BlockReport {
                 .filter(|&&inst| fields[index(inst)].reuse != 0 || fields[index(inst)].yields)
                 .count() as u32,
             data_path: Units::new(code, insts, 1.0).data_path.0,
-            time: steady.alone,
-            tepid_time: steady.cycles,
+            time: alone,
+            tepid_time: time,
             macs: macs.len() as u32,
             mac_reuses: macs.iter().map(|&(inst, _)| fields[index(inst)].reuse.count_ones()).sum(),
-            mac_util: percent(f64::from(mac_cycles), steady.alone),
-            tepid_mac_util: percent(f64::from(mac_cycles), steady.cycles),
+            mac_util: percent(f64::from(mac_cycles), alone),
+            tepid_mac_util: percent(f64::from(mac_cycles), time),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::occupancy::Occupancy;
 use crate::ratios::{Ratios, ratios};
 use crate::rounded;
 use crate::scoreboards::{Pressure, pressure};
-use crate::steady::{Cycles, Steady};
+use crate::steady::{Cycles, Steady, Watched};
 use crate::table::{Row, Rows};
 use crate::trace::{Trace, Traced, causes};
 use crate::units::{Bound, Units};
@@ -264,14 +264,16 @@ pub fn analyze(subject: &Subject<'_, '_>) -> Kernel {
         if subject.traced.takes(place, report) {
             let insts = way::around(f, &cfg, &loops, *id).insts;
             // Once more: what all warps of all loops did is too much to keep until the hottest is known.
-            let steady = Steady::new(code, &insts, &fields, warps, true);
-            report.trace = Some(Trace::new(subject, &insts, &fields, &steady));
+            let watched = Watched::new(code, &insts, &fields, warps);
+            report.trace = Some(Trace::new(subject, &insts, &fields, &watched, (report.cycles, warps)));
         }
     }
     let loop_reports: Vec<LoopReport> = reports.into_iter().map(|(_, _, report)| report).collect();
 
     let whole = way::through(f, &cfg);
-    let steady = Steady::new(code, &whole.insts, &fields, warps, false);
+    // What all warps do there is told only where there is no loop.
+    let together = if loop_reports.is_empty() { warps } else { 1 };
+    let steady = Steady::new(code, &whole.insts, &fields, together, false);
     let blocks: Vec<BlockReport> = f.blocks().map(|block| about.block(&cfg, &loops, block)).collect();
     let rows = Rows { code, fields: &fields, live: &live, lost: &lost, latencies: &about.latencies };
     let instructions: Vec<Row> =
@@ -296,7 +298,7 @@ pub fn analyze(subject: &Subject<'_, '_>) -> Kernel {
         Some(hottest) => (hottest.units.clone(), hottest.bound_by),
         None => {
             let units = Units::new(code, &whole.insts, steady.cycles);
-            let bound_by = units.bound_by(&steady.shared());
+            let bound_by = units.bound_by(steady.shared());
             (units, bound_by)
         }
     };
@@ -375,8 +377,8 @@ impl About<'_, '_> {
                 recurrence,
                 recurrence_shared: rounded(f64::from(recurrence) / self.warps as f64),
             },
-            bound_by: units.bound_by(&steady.shared()),
-            shared: steady.shared(),
+            bound_by: units.bound_by(steady.shared()),
+            shared: steady.shared().clone(),
             own: steady.own(),
             hiding: hiding(code, insts, self.fields, true),
             scoreboards: pressure(code, insts, self.fields, &steady),

@@ -1,6 +1,7 @@
 //! Goal: code run on the model: how long an iteration takes with all warps and with one alone, and what each cycle was lost to.
 //!
-//! Cost: linear in warps times instructions. Source: [`Replay`], which says its own.
+//! Cost: linear in warps times instructions; of what all warps issue only sums are kept, unless somebody draws it. Source: [`Replay`],
+//! which says its own.
 
 use crate::rounded;
 use sassafras_ir::Inst;
@@ -23,8 +24,8 @@ pub struct Steady {
     pub alone: f64,
     /// What one warp alone issued, all iterations.
     pub issues: Vec<Issue>,
-    /// What all warps issued, all iterations.
-    pub all: Vec<Issue>,
+    /// What the cycles of the sub-core go to, per warp and iteration.
+    shared: Cycles,
     /// How many warps that was.
     pub warps: usize,
     /// How many instructions an iteration has.
@@ -101,11 +102,39 @@ impl Cycles {
 impl Steady {
     /// Runs code by its fields. Code that is no loop is run once.
     pub fn new(code: &Code<'_>, insts: &[Inst], fields: &[Fields], warps: usize, repeats: bool) -> Steady {
+        let (replay, length) = (Replay::new(code, insts, fields), insts.len());
+        let mut issues = Vec::with_capacity(length * iterations(repeats));
+        let mut sum = Sum::new(length, 1, repeats);
+        let alone = run(&replay, sum.skipped, 1, repeats, |issue| {
+            sum.add(&issue);
+            issues.push(issue);
+        });
+        let (cycles, shared) = if warps == 1 {
+            (alone, sum.end())
+        } else {
+            let mut sum = Sum::new(length, warps, repeats);
+            (run(&replay, sum.skipped, warps, repeats, |issue| sum.add(&issue)), sum.end())
+        };
+        Steady { cycles, alone, issues, shared, warps, length, repeats }
+    }
+
+    /// Cycles per iteration and warp with so many warps, and with one alone.
+    pub fn times(
+        code: &Code<'_>,
+        insts: &[Inst],
+        fields: &[Fields],
+        warps: usize,
+        repeats: bool,
+    ) -> (f64, f64) {
         let replay = Replay::new(code, insts, fields);
-        let (all, cycles) = run(&replay, insts.len(), warps, repeats);
-        let (issues, alone) =
-            if warps == 1 { (all.clone(), cycles) } else { run(&replay, insts.len(), 1, repeats) };
-        Steady { cycles, alone, issues, all, warps, length: insts.len(), repeats }
+        let time = |warps: usize| {
+            let warm = if repeats { WARM } else { 0 };
+            let counted = (iterations(repeats) - warm) * warps;
+            let ended = replay.times(warps, iterations(repeats), warm);
+            ended.map_or(0.0, |(start, end)| rounded(f64::from(end - start) / counted.max(1) as f64))
+        };
+        let alone = time(1);
+        (if warps == 1 { alone } else { time(warps) }, alone)
     }
 
     /// What one warp alone issues in an iteration of the steady state.
@@ -115,54 +144,16 @@ impl Steady {
         &self.issues[from..(from + self.length).min(self.issues.len())]
     }
 
-    /// When the steady state of all warps starts and when it was last seen.
-    pub fn window(&self) -> (u32, u32) {
-        let skipped = if self.repeats { WARM * self.length * self.warps } else { 0 };
-        let after = |issue: &Issue| issue.at + 1;
-        let start = skipped.checked_sub(1).and_then(|last| self.all.get(last)).map_or(0, after);
-        (start, self.all.last().map_or(start, after))
-    }
-
     /// What the cycles of the sub-core go to, per warp and iteration.
-    pub fn shared(&self) -> Cycles {
-        self.cycles_of(&self.all, self.warps)
+    pub fn shared(&self) -> &Cycles {
+        &self.shared
     }
 
     /// What the cycles of one warp alone go to, per iteration.
     pub fn own(&self) -> Cycles {
-        self.cycles_of(&self.issues, 1)
-    }
-
-    fn cycles_of(&self, issues: &[Issue], warps: usize) -> Cycles {
-        let skipped = if self.repeats { WARM * self.length * warps } else { 0 };
-        let counted = issues.get(skipped..).unwrap_or_default();
-        let times = (counted.len() as f64 / self.length.max(1) as f64).max(1.0);
-        let mut out = Cycles { issued: counted.len() as f64 / times, ..Cycles::default() };
-        let mut next =
-            skipped.checked_sub(1).and_then(|last| issues.get(last)).map_or(0, |issue| issue.at + 1);
-        for issue in counted {
-            // Of whoever goes first after a pause, the last thing that it waited for ended the pause.
-            let lost = issue.lost;
-            let idle = f64::from(issue.at.saturating_sub(next + lost.banks)) / times;
-            next = issue.at + 1;
-            out.register_banks += f64::from(lost.banks) / times;
-            match lost.pipe {
-                Some(pipe) => *out.busy.entry(pipe.name()).or_default() += idle,
-                None if lost.wait > 0 && lost.board.is_none() => out.beside += idle,
-                None if lost.wait > 0 => out.scoreboard += idle,
-                None if lost.meeting > 0 => out.barrier += idle,
-                None => out.stall += idle,
-            }
-        }
-        out.busy.retain(|_, cycles| *cycles > 0.0);
-        let parts =
-            [&mut out.issued, &mut out.register_banks, &mut out.stall, &mut out.scoreboard, &mut out.beside];
-        parts
-            .into_iter()
-            .chain([&mut out.barrier])
-            .chain(out.busy.values_mut())
-            .for_each(|part| *part = rounded(*part));
-        out
+        let mut sum = Sum::new(self.length, 1, self.repeats);
+        self.issues.iter().for_each(|issue| sum.add(issue));
+        sum.end()
     }
 
     /// By place in the code: cycles that one warp alone loses before each instruction, in the steady state.
@@ -175,14 +166,97 @@ impl Steady {
     }
 }
 
-fn run(replay: &Replay, length: usize, warps: usize, repeats: bool) -> (Vec<Issue>, f64) {
-    let iterations = if repeats { ITERATIONS } else { 1 };
-    let mut issues = Vec::with_capacity(length * warps * iterations);
-    let ended = replay.watch(warps, iterations, |issue| issues.push(issue));
-    let Some((_, end)) = ended else { return (issues, 0.0) };
-    // Warps run apart: counted from when the first iterations of all are over.
-    let skipped = if repeats { WARM * length * warps } else { 0 };
-    let start = skipped.checked_sub(1).and_then(|last| issues.get(last)).map_or(0, |issue| issue.at + 1);
-    let times = (iterations - if repeats { WARM } else { 0 }) * warps;
-    (issues, rounded(f64::from(end - start) / times.max(1) as f64))
+/// What all warps issued.
+pub struct Watched {
+    /// All iterations of it.
+    pub issues: Vec<Issue>,
+    /// When the steady state starts and when it was last seen.
+    pub window: (u32, u32),
+}
+
+impl Watched {
+    /// Runs a loop as [`Steady`] does, and keeps what all warps issue.
+    pub fn new(code: &Code<'_>, insts: &[Inst], fields: &[Fields], warps: usize) -> Watched {
+        let replay = Replay::new(code, insts, fields);
+        let mut issues = Vec::with_capacity(insts.len() * warps * ITERATIONS);
+        let _ = replay.watch(warps, ITERATIONS, |issue| issues.push(issue));
+        let after = |issue: &Issue| issue.at + 1;
+        let last = (WARM * insts.len() * warps).checked_sub(1);
+        let start = last.and_then(|last| issues.get(last)).map_or(0, after);
+        let end = issues.last().map_or(start, after);
+        Watched { issues, window: (start, end) }
+    }
+}
+
+fn iterations(repeats: bool) -> usize {
+    if repeats { ITERATIONS } else { 1 }
+}
+
+/// Cycles of an iteration by what they go to, summed up while it is run.
+struct Sum {
+    out: Cycles,
+    /// Instructions that are issued before anything is counted, those so far, and those that are counted for each of an iteration.
+    skipped: usize,
+    seen: usize,
+    times: f64,
+    /// The cycle after the last instruction.
+    next: u32,
+}
+
+impl Sum {
+    fn new(length: usize, warps: usize, repeats: bool) -> Sum {
+        let skipped = if repeats { WARM * length * warps } else { 0 };
+        let counted = length * warps * iterations(repeats) - skipped;
+        let times = (counted as f64 / length.max(1) as f64).max(1.0);
+        let out = Cycles { issued: counted as f64 / times, ..Cycles::default() };
+        Sum { out, skipped, seen: 0, times, next: 0 }
+    }
+
+    fn add(&mut self, issue: &Issue) {
+        self.seen += 1;
+        let next = std::mem::replace(&mut self.next, issue.at + 1);
+        if self.seen <= self.skipped {
+            return;
+        }
+        // Of whoever goes first after a pause, the last thing that it waited for ended the pause.
+        let (lost, out) = (issue.lost, &mut self.out);
+        let idle = f64::from(issue.at.saturating_sub(next + lost.banks)) / self.times;
+        out.register_banks += f64::from(lost.banks) / self.times;
+        match lost.pipe {
+            Some(pipe) => *out.busy.entry(pipe.name()).or_default() += idle,
+            None if lost.wait > 0 && lost.board.is_none() => out.beside += idle,
+            None if lost.wait > 0 => out.scoreboard += idle,
+            None if lost.meeting > 0 => out.barrier += idle,
+            None => out.stall += idle,
+        }
+    }
+
+    fn end(self) -> Cycles {
+        let mut out = self.out;
+        out.busy.retain(|_, cycles| *cycles > 0.0);
+        let parts =
+            [&mut out.issued, &mut out.register_banks, &mut out.stall, &mut out.scoreboard, &mut out.beside];
+        parts
+            .into_iter()
+            .chain([&mut out.barrier])
+            .chain(out.busy.values_mut())
+            .for_each(|part| *part = rounded(*part));
+        out
+    }
+}
+
+/// Runs code and shows what is issued. Returns cycles per iteration and warp.
+fn run(replay: &Replay, skipped: usize, warps: usize, repeats: bool, mut see: impl FnMut(Issue)) -> f64 {
+    let (mut seen, mut start) = (0, 0);
+    let ended = replay.watch(warps, iterations(repeats), |issue| {
+        seen += 1;
+        // Warps run apart: counted from when the first iterations of all are over.
+        if seen == skipped {
+            start = issue.at + 1;
+        }
+        see(issue);
+    });
+    let Some((_, end)) = ended else { return 0.0 };
+    let times = (iterations(repeats) - if repeats { WARM } else { 0 }) * warps;
+    rounded(f64::from(end - start) / times.max(1) as f64)
 }

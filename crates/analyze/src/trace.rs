@@ -6,7 +6,7 @@
 //! Cost: linear in warps times instructions. Source: [`Replay`](sassafras_tepid::replay::Replay); cycles of units as [`units`] has them.
 
 use crate::kernel::{LoopReport, Subject};
-use crate::steady::Steady;
+use crate::steady::Watched;
 use crate::units;
 use sassafras_ir::Inst;
 use sassafras_machine::dispatch::Pipe;
@@ -116,16 +116,18 @@ impl Window {
 }
 
 impl Trace {
+    /// Of a loop with all its warps, each of which takes so many cycles for an iteration.
     pub(crate) fn new(
         subject: &Subject<'_, '_>,
         insts: &[Inst],
         fields: &[Fields],
-        steady: &Steady,
+        watched: &Watched,
+        (cycles, warps): (f64, usize),
     ) -> Trace {
         let code = subject.code;
         let sm = Multiprocessor::of(code.arch);
-        let (from, until) = steady.window();
-        let wanted = (KEPT * steady.cycles * steady.warps as f64).ceil() as u32;
+        let (from, until) = watched.window;
+        let wanted = (KEPT * cycles * warps as f64).ceil() as u32;
         let window = Window { from, cycles: wanted.min(until - from) };
         let kept: Vec<Vec<(GuidanceUnit, u32)>> = insts.iter().map(|&inst| units::of(code, inst)).collect();
         let data = |&inst: &Inst| -> u32 {
@@ -140,9 +142,9 @@ impl Trace {
             units: Vec::new(),
             data_path: Vec::new(),
             scoreboards: vec![Vec::new(); BOARDS],
-            warps: vec![Vec::new(); steady.warps],
+            warps: vec![Vec::new(); warps],
         };
-        for issue in &steady.all {
+        for issue in &watched.issues {
             let (warp, step) = (issue.warp, issue.step);
             for &(unit, cycles) in &kept[step] {
                 by_unit[unit as usize].extend(window.cut(warp, step, issue.started, issue.started + cycles));

@@ -3,7 +3,7 @@
 use sassafras_analyze::critical::{Cause, Chain};
 use sassafras_analyze::hiding::hiding;
 use sassafras_analyze::scoreboards::pressure;
-use sassafras_analyze::steady::Steady;
+use sassafras_analyze::steady::{Steady, Watched};
 use sassafras_analyze::units::Units;
 use sassafras_analyze::way;
 use sassafras_deps::{BuildOptions, build};
@@ -127,7 +127,7 @@ fn what_bounds_code_is_named() {
         with(body, fields, |code, insts, fields| {
             let steady = Steady::new(code, insts, fields, warps, true);
             let units = Units::new(code, insts, steady.cycles);
-            found = (units.bottleneck, units.bound_by(&steady.shared()).to_string());
+            found = (units.bottleneck, units.bound_by(steady.shared()).to_string());
         });
         found
     };
@@ -149,9 +149,30 @@ fn cycles_add_up() {
     for warps in [1, 2, 5] {
         with(body, &[sets(0), stall(4), waits(1)], |code, insts, fields| {
             let steady = Steady::new(code, insts, fields, warps, true);
-            for (cycles, all) in [(steady.shared(), steady.cycles), (steady.own(), steady.alone)] {
+            for (cycles, all) in [(steady.shared().clone(), steady.cycles), (steady.own(), steady.alone)] {
                 let sum = cycles.issued + cycles.register_banks + cycles.idle();
                 assert!((sum - all).abs() < 0.6, "{warps} warps: {sum} of {all}");
+            }
+        });
+    }
+}
+
+/// Sums that are made while code is run say what they do when all that is issued is kept.
+#[test]
+fn times_alone_are_those_of_a_run_that_is_watched() {
+    let body = " R4 = LDS shared.4[R0]\n R8 = FADD R0, R2\n R5 = FADD R4, R2\n";
+    for (warps, repeats) in [(1, true), (3, true), (4, false), (1, false)] {
+        with(body, &[sets(0), stall(4), waits(1)], |code, insts, fields| {
+            let steady = Steady::new(code, insts, fields, warps, repeats);
+            assert_eq!(Steady::times(code, insts, fields, warps, repeats), (steady.cycles, steady.alone));
+            if repeats {
+                let watched = Watched::new(code, insts, fields, warps);
+                assert_eq!(watched.issues.len() % (insts.len() * warps), 0);
+                assert!(watched.window.0 > 0 && watched.window.1 > watched.window.0);
+                let counted = watched.issues.iter().filter(|issue| issue.at >= watched.window.0).count();
+                let cycles =
+                    f64::from(watched.window.1 - watched.window.0) * insts.len() as f64 / counted as f64;
+                assert!((cycles - steady.cycles).abs() < 0.01, "{cycles} {}", steady.cycles);
             }
         });
     }

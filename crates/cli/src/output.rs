@@ -97,9 +97,15 @@ fn behind_links(path: &Path) -> std::io::Result<PathBuf> {
     Err(std::io::Error::other("too many links, one behind the other"))
 }
 
-/// Prints a value as JSON.
+/// Prints a value as JSON, as it comes: as a text it may take many times what the value does.
 pub fn print_json(value: &impl Serialize) -> Result<()> {
-    print(&format!("{}\n", serde_json::to_string_pretty(value)?))
+    let mut out = buffered();
+    let written = serde_json::to_writer_pretty(&mut out, value).map_err(std::io::Error::from);
+    shown(written.and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()))
+}
+
+fn buffered() -> std::io::BufWriter<anstream::Stdout> {
+    std::io::BufWriter::with_capacity(1 << 16, anstream::stdout())
 }
 
 /// Prints a text. Colour is removed where it is not wanted. Whoever reads it may stop at any time: that is no error, and what
@@ -138,7 +144,7 @@ pub struct Stream {
 impl Stream {
     /// Nothing written yet.
     pub fn new() -> Stream {
-        Stream { out: std::io::BufWriter::with_capacity(1 << 16, anstream::stdout()) }
+        Stream { out: buffered() }
     }
 
     /// Writes a text.
@@ -183,4 +189,73 @@ pub fn table(heading: &[&str], numbers: &[usize]) -> Table {
 /// A table as lines without blanks at their ends.
 pub fn render(table: &Table) -> String {
     table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// A table that is written line by line, as [`render`] writes one, whatever its length: the texts of a million rows of a [`Table`] take gigabytes.
+pub struct Columns<const N: usize> {
+    heading: [&'static str; N],
+    /// Columns that are aligned to the left; numbers are aligned to the right.
+    texts: usize,
+    widths: [usize; N],
+}
+
+impl<const N: usize> Columns<N> {
+    /// With a heading. The first columns have texts, the others numbers.
+    pub fn new(heading: [&'static str; N], texts: usize) -> Columns<N> {
+        Columns { heading, texts, widths: heading.map(width) }
+    }
+
+    /// Makes room for a cell of a column: all of them have to be known before anything is written, or the widest.
+    pub fn fit(&mut self, column: usize, cell: &str) {
+        self.widths[column] = self.widths[column].max(width(cell));
+    }
+
+    /// The heading.
+    pub fn heading(&self) -> String {
+        self.line(&self.heading.map(str::to_owned))
+    }
+
+    /// A row.
+    pub fn line(&self, row: &[String; N]) -> String {
+        let mut line = String::new();
+        for (column, (cell, &wide)) in row.iter().zip(&self.widths).enumerate() {
+            let blanks = wide.saturating_sub(width(cell));
+            let (before, behind) = if column < self.texts { (0, blanks) } else { (blanks, 0) };
+            line.extend(std::iter::repeat_n(' ', 1 + before));
+            line.push_str(cell);
+            line.extend(std::iter::repeat_n(' ', behind + 1));
+        }
+        line.truncate(line.trim_end().len());
+        line.push('\n');
+        line
+    }
+}
+
+/// Columns of a screen that a text takes.
+fn width(text: &str) -> usize {
+    if text.is_ascii() {
+        return text.len();
+    }
+    let mut table = Table::new();
+    table.add_row([text]);
+    table.column_max_content_widths().first().map_or(0, |&width| width.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_by_lines_is_as_wide_as_one_at_once() {
+        let rows = [["name of a kernel", "a", "7"], ["k", "a long block", "1234567"], ["n", "", "-"]];
+        let heading = ["function", "block", "insts"];
+        let mut whole = table(&heading, &[2]);
+        let mut columns = Columns::new(heading, 2);
+        for row in rows {
+            whole.add_row(row);
+            row.iter().enumerate().for_each(|(column, cell)| columns.fit(column, cell));
+        }
+        let lines = rows.map(|row| columns.line(&row.map(str::to_owned)));
+        assert_eq!(columns.heading() + &lines.concat(), render(&whole));
+    }
 }

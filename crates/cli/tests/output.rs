@@ -140,3 +140,23 @@ fn a_device_is_not_read() {
         assert!(message.starts_with(&format!("error: {name}: a device, which need not end")), "{message}");
     }
 }
+
+/// A table, a graph and a JSON form of very many blocks are written as they come: all of them at once took kilobytes a block.
+#[cfg(target_os = "linux")]
+#[test]
+fn many_blocks_are_written_in_little_memory() {
+    const BLOCKS: usize = 60_000;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("many.sir");
+    let blocks: String = (0..BLOCKS).map(|n| format!("^b{n}:\n")).collect();
+    std::fs::write(&file, format!("func f sm_90 {{\n{blocks} EXIT !exit\n}}\n")).expect("written");
+    for (option, lines) in [("--acyclic", BLOCKS + 3), ("--json", 7 * BLOCKS), ("--dot", 2 * BLOCKS)] {
+        let limited = format!("ulimit -v {}; exec \"$0\" deps {option} \"$1\"", 200 << 10);
+        let done =
+            Command::new("sh").args(["-c", &limited, env!("CARGO_BIN_EXE_sassafras")]).arg(&file).output();
+        let done = done.expect("the command runs");
+        assert!(done.status.success(), "{option}: {}", String::from_utf8_lossy(&done.stderr));
+        let found = done.stdout.iter().filter(|&&byte| byte == b'\n').count();
+        assert!(found >= lines, "{option}: {found} lines");
+    }
+}

@@ -30,11 +30,12 @@ impl Compression {
     /// of four bytes may hold 128 KiB: no real image comes near.
     fn most(self, stored: u64, limits: Limits) -> u64 {
         let ratio = match self {
-            Self::None => return stored,
+            Self::None => return stored.min(limits.image_bytes),
             Self::Lz4 => limits.lz4_ratio,
             Self::Zstd => limits.zstd_ratio,
         };
-        stored.saturating_mul(ratio).max(128 << 10)
+        let large = stored.saturating_mul(limits.large_ratio).saturating_add(limits.large_bytes);
+        stored.saturating_mul(ratio).max(128 << 10).min(large).min(limits.image_bytes)
     }
 }
 
@@ -47,6 +48,10 @@ pub struct Limits {
     pub lz4_ratio: u64,
     /// Most bytes that one byte of zstd data may stand for, beyond 128 KiB.
     pub zstd_ratio: u64,
+    /// What an image may have beyond that only as far as it is stored in much: so many bytes, ...
+    pub large_bytes: u64,
+    /// ... and so many more for each byte that it is stored in.
+    pub large_ratio: u64,
     /// Most bytes of uninitialised data that are written into a host file so that it can grow.
     pub zero_bytes: u64,
 }
@@ -56,8 +61,19 @@ impl Default for Limits {
     /// 12 and 13, cuDNN, cuSOLVER, cuSPARSE, cuTENSOR, NCCL, cuDF, cuVS, DALI and others; 2026-11) the largest image has 128 MiB (NCCL), and a
     /// byte stands for 34 at most with LZ4 (cuDF) and for 207 with zstd (PyTorch; cuBLASLt 134). 256 MiB of zeros: libraries have
     /// less than one.
+    ///
+    /// Four times the largest at four times the best ratio would be 512 MiB in a file of 620 kB. So an image beyond 64 MiB needs a byte for every
+    /// 128 that are more: the largest image would be let through at the best ratio that any has (128 MiB in 0.62 MiB, up to 143 MiB may be), and what comes in less than
+    /// a megabyte has 186 MiB at most, of which a new version and both checkers hold several copies in a gigabyte.
     fn default() -> Self {
-        Self { image_bytes: 512 << 20, lz4_ratio: 136, zstd_ratio: 1024, zero_bytes: 256 << 20 }
+        Self {
+            image_bytes: 512 << 20,
+            lz4_ratio: 136,
+            zstd_ratio: 1024,
+            large_bytes: 64 << 20,
+            large_ratio: 128,
+            zero_bytes: 256 << 20,
+        }
     }
 }
 
@@ -70,7 +86,7 @@ pub(crate) fn decompress(
     compression: Compression,
     limits: Limits,
 ) -> Result<Vec<u8>, Error> {
-    let limit = limits.image_bytes.min(compression.most(stored.len() as u64, limits));
+    let limit = compression.most(stored.len() as u64, limits);
     if claimed > limit {
         return Err(whole.error(at, Problem::TooLarge { claimed, limit }));
     }
@@ -132,3 +148,23 @@ fn zstd(image: &[u8], effort: Effort) -> Vec<u8> {
 
 /// About as small as what fatbinary writes.
 const ZSTD_QUICK: i32 = 12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_are_in_proportion_to_what_they_are_stored_in() {
+        let most = |compression: Compression, stored: u64| compression.most(stored, Limits::default());
+        // The largest image of a library at the best ratio of any.
+        assert!(most(Compression::Zstd, (128 << 20) / 207) >= 128 << 20);
+        assert!(most(Compression::Lz4, (128 << 20) / 34) >= 128 << 20);
+        // Small ones may have four times the best.
+        assert_eq!(most(Compression::Zstd, 50_000), 50_000 * 1024);
+        assert_eq!(most(Compression::Zstd, 1), 128 << 10);
+        // No file under a megabyte has hundreds of them.
+        assert!(most(Compression::Zstd, 1_000_000) < 187 << 20);
+        assert!(most(Compression::Lz4, 1_000_000) < 130 << 20);
+        assert_eq!(most(Compression::Zstd, 1 << 30), 512 << 20);
+    }
+}

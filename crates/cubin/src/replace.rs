@@ -119,6 +119,11 @@ impl Container<'_> {
         Prepared { image: image.clone(), ready }
     }
 
+    /// An image stays as it is: what [`Container::prepare`] makes of its own bytes, without having them.
+    pub fn keep(&self, image: &Image) -> Prepared {
+        Prepared { image: image.clone(), ready: Ready::Same }
+    }
+
     /// What is to take the place of an image that it differs from.
     fn ready(&self, image: &Image, new: Cow<'_, [u8]>) -> Ready {
         match image.entry.map(|(fatbin, index)| &self.fatbins()[fatbin].entries[index]) {

@@ -109,6 +109,29 @@ fn a_bomb_is_not_set_off() {
     assert_eq!(container.bytes(&container.images()[0]).expect("decompresses").len(), zeros.len());
 }
 
+/// Large images are bounded closer: what is beyond a size has to be stored in so much more.
+#[test]
+fn a_large_image_in_little_is_refused() {
+    let (limits, image) =
+        (Limits { large_bytes: 1 << 20, large_ratio: 2, ..Limits::default() }, vec![0u8; 2 << 20]);
+    let stored = lz4_flex::block::compress(&image);
+    let refused = build::fatbin(&[(90, 1 << 13, &stored, image.len() as u64)]);
+    let parsed = |file| Container::parse_with(file, limits).expect("headers are fine");
+    let container = parsed(&refused);
+    let error = container.bytes(&container.images()[0]).expect_err("out of proportion");
+    let most = (1 << 20) + 2 * stored.len() as u64;
+    assert!(matches!(error.problem, Problem::TooLarge { limit, .. } if limit == most), "{error}");
+    // An image that is as large is fine where the file has as much of it.
+    let next = |seed: &u64| Some(seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+    let noise: Vec<u8> =
+        std::iter::successors(Some(1), next).map(|seed| (seed >> 56) as u8).take(2 << 20).collect();
+    let stored = lz4_flex::block::compress(&noise);
+    assert!(stored.len() > 1 << 20);
+    let taken = build::fatbin(&[(90, 1 << 13, &stored, noise.len() as u64)]);
+    let container = parsed(&taken);
+    assert!(container.bytes(&container.images()[0]).is_ok_and(|bytes| *bytes == noise[..]));
+}
+
 /// The same for LZ4: no real image is so empty.
 #[test]
 fn a_bomb_of_lz4_is_not_set_off() {

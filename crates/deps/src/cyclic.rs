@@ -27,46 +27,61 @@ impl Recurrence {
 /// answer) or close a circuit of positive weight, whose own ratio is larger. Edges of one iteration are relaxed in
 /// topological order, so a sweep costs one pass over the edges; a circuit is noticed as soon as the tree of
 /// predecessors closes.
+///
+/// Where an iteration waits for the one before in many places, edges from the end of the one to the middle of the other
+/// cut long ways short at the end of every sweep, and what closes is each time a cycle longer. So after a few circuits
+/// those edges come first in a sweep, and the tree is looked at when the longest ways behind them are known.
 pub fn critical_recurrence(graph: &Graph) -> Option<Recurrence> {
+    circuits(graph).last()
+}
+
+/// So many circuits are looked for with all edges of a node at once.
+const AT_ONCE: u32 = 64;
+
+/// Circuits with larger and larger ratios; the last one has the largest.
+fn circuits(graph: &Graph) -> impl Iterator<Item = Recurrence> {
     // Below every ratio: a circuit of latency 0 still counts as one.
-    let mut best: Option<Recurrence> = None;
-    loop {
-        let (p, q) = best.as_ref().map_or((-1, 1), |r| (r.latency as i128, r.distance as i128));
-        match positive_circuit(graph, p, q) {
-            Some(circuit) => {
-                let sum =
-                    |part: fn(&Edge) -> u64| circuit.iter().map(|&e| part(&graph.edges()[e as usize])).sum();
-                best = Some(Recurrence {
-                    latency: sum(|e| u64::from(e.latency)),
-                    distance: sum(|e| u64::from(e.distance)),
-                    circuit,
-                });
-            }
-            None => return best,
-        }
-    }
+    let (mut found, mut p, mut q) = (0u32, -1, 1);
+    std::iter::from_fn(move || {
+        let circuit = positive_circuit(graph, (p, q), found < AT_ONCE)?;
+        let sum = |part: fn(&Edge) -> u64| circuit.iter().map(|&e| part(&graph.edges()[e as usize])).sum();
+        let (latency, distance): (u64, u64) = (sum(|e| u64::from(e.latency)), sum(|e| u64::from(e.distance)));
+        (found, p, q) = (found + 1, i128::from(latency), i128::from(distance));
+        Some(Recurrence { latency, distance, circuit })
+    })
 }
 
 const NO_EDGE: u32 = u32::MAX;
 
-/// A circuit of positive weight `q·latency − p·distance`, if there is one.
-fn positive_circuit(graph: &Graph, p: i128, q: i128) -> Option<Vec<u32>> {
+/// A circuit of positive weight `q·latency − p·distance`, if there is one. Edges to later iterations are relaxed with the
+/// others of their node, or before all others.
+fn positive_circuit(graph: &Graph, (p, q): (i128, i128), at_once: bool) -> Option<Vec<u32>> {
     let n = graph.node_count();
     let mut longest = vec![0i128; n];
     let mut via = vec![NO_EDGE; n];
-    loop {
+    let relax = |longest: &mut [i128], via: &mut [u32], takes: fn(&Edge) -> bool| {
         let mut changed = false;
         for &node in graph.topological() {
             for &i in graph.succ_edges(node) {
                 let e = &graph.edges()[i as usize];
                 let length = longest[node.index()] + q * i128::from(e.latency) - p * i128::from(e.distance);
-                if length > longest[e.to.index()] {
+                if length > longest[e.to.index()] && takes(e) {
                     longest[e.to.index()] = length;
                     via[e.to.index()] = i;
                     changed = true;
                 }
             }
         }
+        changed
+    };
+    loop {
+        let changed = match at_once {
+            true => relax(&mut longest, &mut via, |_| true),
+            false => {
+                let across = relax(&mut longest, &mut via, |e| e.distance > 0);
+                relax(&mut longest, &mut via, |e| e.distance == 0) || across
+            }
+        };
         if !changed {
             return None;
         }
@@ -103,4 +118,29 @@ fn closed_circuit(graph: &Graph, via: &[u32]) -> Option<Vec<u32>> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::latency::UnitLatency;
+    use crate::{BuildOptions, build};
+    use sassafras_ir::text;
+
+    /// Every result but the last is overwritten, and all read what the end of the iteration writes: a circuit from each of them to the
+    /// end, and every one is a cycle longer than the next.
+    #[test]
+    fn a_ladder_of_circuits_is_not_climbed_step_by_step() {
+        const STEPS: u64 = 3000;
+        let body = "  R8 = IMAD R4, R5\n".repeat(STEPS as usize);
+        let source = format!("func f sm_90 {{\n^a:\n{body}  R4 = IADD3 R4, R8\n  @P0 BRA ^a !branch\n}}\n");
+        let module = text::parse(&source).expect("a right text");
+        let f = &module.functions[0];
+        let insts = f.block_insts(f.blocks().next().expect("a block"));
+        let graph = build(f, insts, &UnitLatency, BuildOptions { carried: true });
+        let found: Vec<Recurrence> = circuits(&graph).collect();
+        let best = found.last().expect("a recurrence");
+        assert_eq!((best.latency, best.distance), (STEPS + 1, 1));
+        assert!(found.len() < AT_ONCE as usize + 10, "{}", found.len());
+    }
 }

@@ -120,8 +120,6 @@ struct Warp {
     /// When its stall is over, and when its last instruction was.
     next: u32,
     since: u32,
-    /// When it can issue its next instruction, pipes aside: only its own instructions and barriers change that.
-    could: u32,
     /// When each scoreboard is clear.
     boards: [u32; BOARDS],
     /// When each of those who set it is done, where somebody counts them.
@@ -174,7 +172,7 @@ impl Replay {
         let counted = ((ITERATIONS - 1) * warps.max(1)) as u64;
         // So long they take when they take one more than that.
         let longest = (u64::from(limit) + 1) * counted;
-        let (warm, end) = self.run(warps, ITERATIONS, longest.div_ceil(16), None)?;
+        let (warm, end) = self.run(warps, [ITERATIONS, 1], longest.div_ceil(16), None)?;
         let cycles = u64::from(end - warm) * 16 / counted;
         u32::try_from(cycles).ok().filter(|&cycles| cycles <= limit)
     }
@@ -187,46 +185,51 @@ impl Replay {
     /// Runs so many iterations and shows every instruction that is issued. Returns when the first iterations of all warps were over, and
     /// the last; none where warps wait for each other for ever.
     pub fn watch(&self, warps: usize, iterations: usize, mut see: impl FnMut(Issue)) -> Option<(u32, u32)> {
-        self.run(warps, iterations, u64::MAX, Some(&mut see))
+        self.run(warps, [iterations, 1], u64::MAX, Some(&mut see))
     }
 
-    /// Gives up when it is clear that the iterations behind the first take `longest` cycles or more.
+    /// As [`Replay::watch`] with nobody watching. Returns when the first `warm` iterations of all warps were over, and the last.
+    pub fn times(&self, warps: usize, iterations: usize, warm: usize) -> Option<(u32, u32)> {
+        self.run(warps, [iterations, warm], u64::MAX, None)
+    }
+
+    /// Of the iterations so many warm up. Gives up when it is clear that those behind them take `longest` cycles or more.
     fn run(
         &self,
         warps: usize,
-        iterations: usize,
+        [iterations, warming]: [usize; 2],
         longest: u64,
         mut see: Option<&mut dyn FnMut(Issue)>,
     ) -> Option<(u32, u32)> {
         let Replay { steps, sm, .. } = self;
         let once = steps.len() * warps;
         let mut warps = vec![Warp::default(); warps];
+        // When each can go, side by side: all of them are looked at for every instruction.
+        let mut could = vec![0; warps.len()];
         let mut shared = Shared::default();
-        let all = iterations * once;
+        let (all, warming) = (iterations * once, warming * once);
         let (mut now, mut current, mut keeps, mut warm) = (0, 0, false, 0);
         for issued in 0..all {
-            let chosen = loop {
-                let ready =
-                    |i: usize| warps[i].could.max(shared.free(&steps[warps[i].at], sm.memory_queue).0);
-                let others = (0..warps.len()).rev().filter(|&i| i != current);
-                let first = keeps.then_some(current).into_iter().chain(others).chain(Some(current));
-                let mut soonest = NEVER;
-                let mut found = None;
-                for i in first {
-                    let at = ready(i);
-                    if at <= now {
-                        found = Some(i);
-                        break;
-                    }
-                    soonest = soonest.min(at);
+            let free = |i: usize| shared.free(&steps[warps[i].at], sm.memory_queue).0;
+            let others = (0..could.len()).rev().filter(|&i| i != current);
+            let mut soonest = (NEVER, None);
+            // Who can go at once goes; otherwise who can go soonest, the first of these. Most cannot, whatever pipes are free.
+            for i in keeps.then_some(current).into_iter().chain(others).chain(Some(current)) {
+                if could[i] >= soonest.0 {
+                    continue;
                 }
-                match found {
-                    Some(i) => break i,
-                    // All wait for somebody who never comes: there is no such code.
-                    None if soonest == NEVER => return None,
-                    None => now = soonest,
+                let at = could[i].max(free(i));
+                if at <= now {
+                    soonest = (now, Some(i));
+                    break;
                 }
-            };
+                if at < soonest.0 {
+                    soonest = (at, Some(i));
+                }
+            }
+            // All wait for somebody who never comes: there is no such code.
+            let (at, Some(chosen)) = soonest else { return None };
+            now = at;
             let step = &steps[warps[chosen].at];
             let held = shared.read(step, chosen, now, sm.bank_window);
             let lost = see
@@ -236,23 +239,24 @@ impl Replay {
             let at = warps[chosen].at;
             let started = shared.occupy(step, now);
             let done = warps[chosen].go_on(step, now, started, self);
+            could[chosen] = warps[chosen].could(steps);
             if let (Some(see), Some(lost)) = (&mut see, lost) {
                 see(Issue { warp: chosen, step: at, at: now, lost, started, done });
             }
             if step.meets && warps.iter().all(|warp| warp.meets) {
-                for warp in &mut warps {
+                for (warp, could) in warps.iter_mut().zip(&mut could) {
                     warp.meets = false;
                     warp.released = now + BARRIER;
-                    warp.could = warp.could(steps);
+                    *could = warp.could(steps);
                 }
             }
             (current, keeps) = (chosen, !step.fields.yields);
             now += 1;
-            if issued + 1 == once {
+            if issued + 1 == warming {
                 warm = now;
             }
             // Whatever is still to come takes a cycle at least.
-            if issued + 1 > once && u64::from(now - warm) + (all - issued - 1) as u64 >= longest {
+            if issued + 1 > warming && u64::from(now - warm) + (all - issued - 1) as u64 >= longest {
                 return None;
             }
         }
@@ -298,7 +302,7 @@ fn all_but(times: &[u32], but: usize) -> u32 {
 }
 
 impl Warp {
-    /// When it can issue its next instruction, pipes aside.
+    /// When it can issue its next instruction, pipes aside: only its own instructions and barriers change that.
     fn could(&self, steps: &[Step]) -> u32 {
         if self.meets {
             return NEVER;
@@ -375,7 +379,6 @@ impl Warp {
         self.next = now + u32::from(step.fields.stall.max(1));
         self.meets = step.meets;
         self.at = if self.at + 1 == replay.steps.len() { 0 } else { self.at + 1 };
-        self.could = self.could(&replay.steps);
         latencies.map(|latency| started + latency)
     }
 }

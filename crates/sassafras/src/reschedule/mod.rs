@@ -105,7 +105,11 @@ pub fn reschedule_with(
             drop(bytes);
             progress.step();
             let (new, outcomes) = done.map_err(|error| Error::at(image, error))?;
-            Ok((original.prepare(image, new.into()), outcomes))
+            let prepared = match new {
+                Some(new) => original.prepare(image, new.into()),
+                None => original.keep(image),
+            };
+            Ok((prepared, outcomes))
         })
         .collect();
     progress.end();
@@ -158,12 +162,12 @@ pub fn accept(original: &[u8], new: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reschedules the selected kernels of one cubin.
+/// Reschedules the selected kernels of one cubin; no new one where all of them stay as they are.
 fn cubin(
     bytes: &[u8],
     (index, image): (usize, &Image),
     (options, known): (&Options, &Known),
-) -> Result<(Vec<u8>, Vec<Outcome>), Error> {
+) -> Result<(Option<Vec<u8>>, Vec<Outcome>), Error> {
     let cubin = Cubin::parse(bytes)?;
     let sections: Vec<&Code<'_>> =
         cubin.code().iter().filter(|code| is_selected(code, &options.selection)).collect();
@@ -187,6 +191,9 @@ fn cubin(
     let mut checked: BTreeSet<usize> = BTreeSet::new();
     // Every round looks closer at a kernel that something is in the way of, or leaves it out.
     let new = loop {
+        if !edits.values().any(|edit| is_change(&cubin, edit)) {
+            break None;
+        }
         let all: Vec<&CodeEdit> = edits.values().collect();
         let new = match cubin.rewrite_with(&all, RewriteOptions { capsules: options.capsules }) {
             Ok(new) => new,
@@ -208,7 +215,7 @@ fn cubin(
         };
         let found = hazardous(&cubin, &new, &edits)?;
         if found.is_empty() {
-            break new;
+            break Some(new);
         }
         for (section, reason) in found {
             edits.remove(&section);
