@@ -97,5 +97,9 @@ fn containers() -> Vec<Vec<u8>> {
     let host = build::host(&[&small]);
     let archive = build::archive(&[("k.o", &host)]);
     let linked = linked::FORMS.map(|form| linked::linked(form, &[&small, &fatbin, &small]).file);
-    [fatbin, small, host, archive, image].into_iter().chain(linked).collect()
+    // Among resources of another kind.
+    let resources = [vec![7; 40], [&small[..], &[0; 8]].concat(), [&fatbin[..], &[0; 8]].concat()];
+    let resources = [linked::Form::Shared, linked::Form::Packed]
+        .map(|form| linked::linked_with(form, &[&small, &small], &resources).file);
+    [fatbin, small, host, archive, image].into_iter().chain(linked).chain(resources).collect()
 }

@@ -19,6 +19,7 @@ MAGIC = 0xBA55ED50
 WRAPPER = 0x466243B1
 ARCHIVE = b"!<arch>\n"
 DEVICE_CODE = (".nv_fatbin", "__nv_relfatbin")
+RESOURCES = ".resources"  # where `hosts` has fatbinaries among resources of another kind
 STORED, LZ4, ZSTD = "stored", "LZ4", "zstd"
 CUBIN, PTX = 2, 1
 _ENTRY = 64
@@ -125,6 +126,21 @@ def _in_host(data, base):
                 raise Damaged(f"{section.name} is cut short")
             part = fatbinaries(data, place.start, place.stop)
             found += [shifted(f, base) for f in part]
+        elif section.name == RESOURCES and section.in_file:
+            found += [shifted(f, base) for f in _among(data, section.in_file.start, min(section.in_file.stop, len(data)))]
+    return found
+
+
+def _among(data, start, end):
+    """Fatbinaries among other data, at multiples of eight from its start."""
+    found, at = [], start
+    while at + 16 <= end:
+        if struct.unpack_from("<I", data, at)[0] == MAGIC:
+            header, size = struct.unpack_from("<HQ", data, at + 6)
+            found += fatbinaries(data, at, min(at + header + size, end))
+            at = found[-1].end - (found[-1].end - start) % -8
+        else:
+            at += 8
     return found
 
 

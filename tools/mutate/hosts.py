@@ -30,6 +30,23 @@ data_{n}: .quad zeros_{n}, wrapper_{n}, text_{n}
 zeros_{n}: .zero 3000
  .section .note.GNU-stack,"",@progbits
 """
+# Resources of several kinds, with pairs of pointers (end, begin) to them.
+RESOURCES = """ .section .resources,"a",@progbits
+ .balign 8
+index: .quad 1, 2, 3, 4
+resource: .incbin "{fatbinary}"
+ .quad 0
+other: .ascii "neither code nor an index"
+ .balign 8
+rest: .incbin "{fatbinary}"
+ .quad 0
+end:
+ .data
+ .balign 8
+ .globl pairs
+pairs: .quad resource, index, other, resource, rest, other, end, rest
+ .section .note.GNU-stack,"",@progbits
+"""
 MODES = ("size", "speed", "none")  # zstd, LZ4, as they are
 
 
@@ -48,14 +65,16 @@ def fatbinary(program, folder, name, mode, images, concatenated=False):
 
 
 def library(folder, name, fatbinaries):
-    """(shared library, archive) with one part per fatbinary."""
+    """(shared library, archive) with one part per fatbinary; the library has the first one among resources, too."""
     objects = []
     for n, path in enumerate(fatbinaries):
         source = folder / f"{name}{n}.s"
         source.write_text(PART.format(n=n, fatbinary=path.resolve()))
         objects.append(f"{name}{n}.o")
         _run(["gcc", "-c", source.name, "-o", objects[-1]], folder)
-    _run(["gcc", "-shared", "-nostdlib", *objects, "-o", f"{name}.so"], folder)
+    resources = folder / f"{name}_resources.s"
+    resources.write_text(RESOURCES.format(fatbinary=fatbinaries[0].resolve()))
+    _run(["gcc", "-shared", "-nostdlib", *objects, resources.name, "-o", f"{name}.so"], folder)
     archive = folder / f"{name}.a"
     archive.unlink(missing_ok=True)
     _run(["ar", "rcsD", archive.name, *objects], folder)

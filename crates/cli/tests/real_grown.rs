@@ -67,6 +67,45 @@ if hasattr(library, "nonzero"):
 print("followed", segment[5] // 24)
 "#;
 
+/// Resources one behind the other, two of them fatbinaries, and pairs of pointers (end, begin) for code that wants them.
+const RESOURCES: &str = r#"
+ .section .resources,"a",@progbits
+ .balign 8
+first: .quad 1, 2, 3
+second: .incbin "first.fatbin"
+ .quad 0
+third: .incbin "second.fatbin"
+ .quad 0
+fourth: .ascii "what else is there, and does not change."
+last:
+ .data
+ .balign 8
+ .globl pairs
+pairs: .quad second, first, third, second, fourth, third, last, fourth
+ .bss
+ .globl zeros
+zeros: .zero 5000
+ .section .note.GNU-stack,"",@progbits
+"#;
+
+/// Asks for the resources of a library in memory: each is there with its size, and the fatbinaries are those of the file.
+const ASK: &str = r#"
+import ctypes, os, sys
+path = os.path.realpath(sys.argv[1])
+library = ctypes.CDLL(path, mode=os.RTLD_LAZY)
+data = open(path, "rb").read()
+pairs = (ctypes.c_uint64 * 8).in_dll(library, "pairs")
+found = [ctypes.string_at(pairs[i + 1], pairs[i] - pairs[i + 1]) for i in range(0, 8, 2)]
+assert found[0] == b"".join(n.to_bytes(8, "little") for n in (1, 2, 3))
+assert found[3] == b"what else is there, and does not change."
+for fatbinary in found[1:3]:
+    assert fatbinary[:4] == bytes.fromhex("50ed55ba") and fatbinary[-8:] == bytes(8)
+    assert len(fatbinary) == 16 + int.from_bytes(fatbinary[8:16], "little") + 8
+    assert fatbinary in data
+assert not any((ctypes.c_char * 5000).in_dll(library, "zeros").raw)
+print("asked", sum(map(len, found)))
+"#;
+
 struct Scene {
     folder: TempDir,
 }
@@ -104,12 +143,17 @@ impl Scene {
         kernels.len() as u64
     }
 
-    /// What binutils and cuobjdump say: no warnings, and the same images.
-    fn is_readable(&self, old: &str, new: &str) {
+    /// What binutils say: no warnings.
+    fn is_well_formed(&self, new: &str) {
         let said = run(self.call("readelf").args(["-lSWrsd", new]));
         assert!(said.status.success() && said.stderr.is_empty(), "{}", String::from_utf8_lossy(&said.stderr));
         let text = String::from_utf8_lossy(&said.stdout).to_lowercase();
         assert!(!text.contains("warning") && !text.contains("<corrupt"), "{text}");
+    }
+
+    /// The same of cuobjdump: the images are the same, in the stripped file, too.
+    fn is_readable(&self, old: &str, new: &str) {
+        self.is_well_formed(new);
         let listed = |file: &str| {
             let text = succeed(self.call(tool("cuobjdump", "13.")).args(["--list-elf", file]));
             let stem = Path::new(file).file_stem().expect("a name").to_string_lossy().into_owned();
@@ -152,6 +196,32 @@ fn shared_libraries() {
             // Two of the parts, one of nvcc.
             scene.is_followed(file, 3);
         }
+    }
+}
+
+/// Fatbinaries in a section of resources that pairs of pointers delimit.
+#[test]
+fn resources() {
+    let scene = scene();
+    std::fs::write(scene.path("resources.s"), RESOURCES).expect("written");
+    for source in ["first", "second"] {
+        let mut command = scene.call(tool("nvcc", "13."));
+        command.args(["-gencode=arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=sm_90"]);
+        command.args(["-Xfatbin=-compress-all,-compress-mode=size", "-fatbin"]);
+        succeed(command.args([&format!("{source}.cu"), "-o", &format!("{source}.fatbin")]));
+    }
+    for options in [&[][..], &["-Wl,-z,pack-relative-relocs"]] {
+        let mut command = scene.call("gcc");
+        succeed(command.args(["-shared", "-nostdlib", "resources.s", "-o", "plain.so"]).args(options));
+        assert_eq!(scene.grow("plain.so", "grown.so"), 8, "{options:?}");
+        scene.is_well_formed("grown.so");
+        std::fs::copy(scene.path("grown.so"), scene.path("stripped")).expect("copied");
+        succeed(scene.call("strip").arg("stripped"));
+        let asked = ["plain.so", "grown.so", "stripped"].map(|file| {
+            let mut command = scene.call("python3");
+            succeed(command.args(["-c", ASK, &format!("./{file}")]))
+        });
+        assert!(asked[0] != asked[1] && asked[1] == asked[2], "{asked:?}");
     }
 }
 

@@ -18,9 +18,9 @@
 //! debuggers read. Whatever else is seen to lead into the section is a reason to leave the file alone. A fatbinary that nothing leads to
 //! (nvcc links an empty one into every file) moves along unless it is edited: who would use it could not be told.
 //!
-//! **Fatbinaries among other data stay.** A pointer to the start of one need not be about it: in cuSPARSELt 0.8 (`.cask_resource`) two
-//! relocated pointers lead to each, its own begin and the end of what lies before it, as pairs (end, begin) whose difference is taken as
-//! the size. Moving whatever leads to a start would give the one before it a size that reaches to the new place.
+//! **Fatbinaries among other data stay**, unless the section is nothing but resources that pairs of pointers delimit (`resources`), as
+//! in cuSPARSELt 0.8 (`.cask_resource`): two relocated pointers lead to each, its own begin and the end of what lies before it, as pairs
+//! (end, begin) whose difference is taken as the size. All of the section moves, so that both keep their meaning.
 //!
 //! **The old bytes stay where they were.** Code may refer to the section in ways that cannot be seen (`lea` relative to the
 //! program counter), and such code finds what it always found: the fatbinary as it came, working. Every address that was
@@ -32,12 +32,14 @@
 
 mod pointers;
 mod read;
+mod resources;
 mod write;
 
 use crate::fatbin::Fatbin;
 use pointers::{Addresses, Field};
 use read::ALIGNMENT;
 pub(crate) use read::Host;
+use resources::OTHER_DATA;
 
 /// Why a file gives no more room to its fatbinaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -100,25 +102,31 @@ impl Host<'_> {
         is_edited: impl Fn(usize) -> bool,
     ) -> Result<Movable, Fixed> {
         let header = &self.sections[section];
-        if !header.is_device_code() {
-            return Err(Fixed::Structure("the section holds other data, too, and cannot move"));
-        }
         let file = header.file_range();
         let (mut fatbins, mut starts, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+        let mut found = Vec::new();
         for (number, fatbin) in all.iter().enumerate() {
             if file.contains(&fatbin.start) {
                 fatbins.push(number);
+                found.push(fatbin);
                 starts.push((fatbin.start - file.start) as u64);
                 ends.push((fatbin.body.end - file.start) as u64);
             }
+        }
+        if !header.is_device_code() && !self.may_hold_resources(header) {
+            return Err(OTHER_DATA);
         }
         self.check_section(header)?;
         if starts.iter().any(|start| !start.is_multiple_of(ALIGNMENT)) {
             return Err(Fixed::Structure("a fatbinary does not start at a multiple of 8"));
         }
-        let addresses = Addresses::new(header.addr, header.size, &starts);
-        let edited: Vec<usize> = (0..fatbins.len()).filter(|&index| is_edited(fatbins[index])).collect();
-        let fields = self.fields(section, &addresses, &edited)?;
+        let fields = if header.is_device_code() {
+            let addresses = Addresses::new(header.addr, header.size, &starts);
+            let edited: Vec<usize> = (0..fatbins.len()).filter(|&index| is_edited(fatbins[index])).collect();
+            self.fields(section, &addresses, &edited)?
+        } else {
+            self.resource_fields(section, &found)?
+        };
         Ok(Movable { section, fatbins, starts, ends, fields })
     }
 }

@@ -1,7 +1,7 @@
 //! Goal: every field of a file that holds an address in a section of fatbinaries, or the reason why that cannot be known.
 //!
-//! A field is followed only where both who reads it and what it means are known: pointers of wrappers, and symbols for
-//! debuggers. Each place is in a section of the kind that such a field belongs to, so that no field is taken for another.
+//! A field is followed only where both who reads it and what it means are known: pointers of wrappers, pairs of pointers around resources
+//! (`resources`), and symbols for debuggers. Each place is in a section of the kind that such a field belongs to, so that no field is taken for another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,6 +42,24 @@ pub(super) enum Target {
     Start,
     /// Its end.
     End,
+    /// Where a resource ends and the next one starts: so far behind the start of the section, as it was.
+    Edge(u64),
+}
+
+/// A place that a loader writes an address to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Relocated {
+    /// The place, as an address.
+    pub place: u64,
+    /// What comes there.
+    pub target: u64,
+    /// Whether that is a place of this file and nothing else.
+    pub relative: bool,
+    /// Where the file says so, and the kind of section that this is in.
+    pub stored: u64,
+    pub stored_in: u32,
+    /// What it is called.
+    pub what: &'static str,
 }
 
 /// The addresses of a section.
@@ -49,13 +67,19 @@ pub(super) struct Addresses {
     start: u64,
     size: u64,
     fatbins: BTreeMap<u64, usize>,
+    edges: BTreeSet<u64>,
 }
 
 impl Addresses {
     /// Of a section and the fatbinaries in it.
     pub fn new(start: u64, size: u64, fatbins: &[u64]) -> Self {
         let fatbins = fatbins.iter().enumerate().map(|(index, at)| (start + at, index)).collect();
-        Self { start, size, fatbins }
+        Self { start, size, fatbins, edges: BTreeSet::new() }
+    }
+
+    /// Of a section that is nothing but resources, with the addresses where they start.
+    pub fn of_resources(start: u64, size: u64, edges: BTreeSet<u64>) -> Self {
+        Self { start, size, fatbins: BTreeMap::new(), edges }
     }
 
     fn contains(&self, address: u64) -> bool {
@@ -65,10 +89,16 @@ impl Addresses {
     fn fatbin(&self, address: u64) -> Option<Target> {
         self.fatbins.get(&address).map(|&index| Target::Fatbin(index))
     }
+
+    /// What a symbol at an address is about, but for the section itself.
+    fn named(&self, address: u64) -> Option<Target> {
+        let edge = self.edges.contains(&address).then(|| Target::Edge(address - self.start));
+        self.fatbin(address).or(edge)
+    }
 }
 
 /// What the dynamic section says, by tag. Tags that may be there several times are not asked for.
-type Dynamic = BTreeMap<i64, u64>;
+pub(super) type Dynamic = BTreeMap<i64, u64>;
 
 impl Host<'_> {
     /// Every field that holds an address in a section. Of the fatbinaries in it, wrappers have to lead to the edited ones.
@@ -80,8 +110,7 @@ impl Host<'_> {
     ) -> Result<Vec<Field>, Fixed> {
         let mut fields = Vec::new();
         let dynamic = self.dynamic()?;
-        self.relocations(&dynamic, addresses, &mut fields)?;
-        self.packed_relocations(&dynamic, addresses, &mut fields)?;
+        self.each_relocation(&dynamic, |relocated| self.wrapper_pointer(relocated, addresses, &mut fields))?;
         if self.fixed_addresses {
             self.wrappers(addresses, &mut fields)?;
         }
@@ -91,19 +120,14 @@ impl Host<'_> {
             return Err(Fixed::Unreached(address.map_or(addresses.start, |(&address, _)| address)));
         }
         self.symbols(section, addresses, &mut fields)?;
-        fields.sort_unstable();
-        fields.dedup();
-        if fields.windows(2).any(|pair| pair[1].at - pair[0].at < 8) {
-            return Err(Fixed::Structure("pointers to fatbinaries overlap"));
-        }
-        Ok(fields)
+        apart(fields)
     }
 
-    fn bytes(&self) -> Bytes<'_, 'static> {
+    pub(super) fn bytes(&self) -> Bytes<'_, 'static> {
         Bytes::new(self.data, "host file")
     }
 
-    fn dynamic(&self) -> Result<Dynamic, Fixed> {
+    pub(super) fn dynamic(&self) -> Result<Dynamic, Fixed> {
         let mut found = Dynamic::new();
         let Some(segment) = self.segments.iter().find(|segment| segment.kind == PT_DYNAMIC.0) else {
             return Ok(found);
@@ -142,12 +166,20 @@ impl Host<'_> {
         Ok(Some((place, size / entry)))
     }
 
-    /// Relative relocations that lead to a fatbinary. Others may not lead into the section.
+    /// Shows every place that is relocated.
+    pub(super) fn each_relocation(
+        &self,
+        dynamic: &Dynamic,
+        mut visit: impl FnMut(Relocated) -> Result<(), Fixed>,
+    ) -> Result<(), Fixed> {
+        self.relocations(dynamic, &mut visit)?;
+        self.packed_relocations(dynamic, &mut visit)
+    }
+
     fn relocations(
         &self,
         dynamic: &Dynamic,
-        addresses: &Addresses,
-        fields: &mut Vec<Field>,
+        visit: &mut impl FnMut(Relocated) -> Result<(), Fixed>,
     ) -> Result<(), Fixed> {
         let usual = |tag: i64, value: u64| dynamic.get(&tag).is_none_or(|&is| is == value);
         if !usual(DT_RELAENT.0, RELA) || !usual(DT_PLTREL.0, DT_RELA.0 as u64) {
@@ -158,24 +190,53 @@ impl Host<'_> {
             let Some((place, count)) = self.table(dynamic, tags, RELA)? else { continue };
             for at in (0..count).map(|index| place + index * RELA) {
                 let damaged = |_| Fixed::Structure("its relocations are damaged");
-                let patched = self.bytes().u64(at, "relocation").map_err(damaged)?;
+                let place = self.bytes().u64(at, "relocation").map_err(damaged)?;
                 let info = self.bytes().u64(at + 8, "relocation").map_err(damaged)?;
                 let addend = self.bytes().u64(at + 16, "relocation").map_err(damaged)?;
                 let symbol = self.symbol_value(dynamic, info >> 32)?;
-                if !addresses.contains(symbol.wrapping_add(addend)) {
-                    continue;
-                }
-                let target = addresses.fatbin(addend).filter(|_| info == u64::from(relative));
-                let Some(target) = target.filter(|_| self.is_wrapper_pointer(patched)) else {
-                    return Err(Fixed::Pointer { what: "a relocation", at: patched });
-                };
-                fields.push(Field { at: self.within(at + 16, SHT_RELA.0)?, target });
-                // Linkers may leave the address in the place that is going to be patched, too.
-                let place = self.position(patched, 8).ok_or(NOT_LOADED)?;
-                if self.bytes().u64(place, "pointer") == Ok(addend) {
-                    fields.push(Field { at: self.within(place, SHT_PROGBITS.0)?, target });
-                }
+                visit(Relocated {
+                    place,
+                    target: symbol.wrapping_add(addend),
+                    relative: info == u64::from(relative),
+                    stored: at + 16,
+                    stored_in: SHT_RELA.0,
+                    what: "a relocation",
+                })?;
             }
+        }
+        Ok(())
+    }
+
+    /// A relocation that leads to a fatbinary has to be that of a wrapper. Others may not lead into the section.
+    fn wrapper_pointer(
+        &self,
+        relocated: Relocated,
+        addresses: &Addresses,
+        fields: &mut Vec<Field>,
+    ) -> Result<(), Fixed> {
+        if !addresses.contains(relocated.target) {
+            return Ok(());
+        }
+        let target = addresses.fatbin(relocated.target).filter(|_| relocated.relative);
+        let Some(target) = target.filter(|_| self.is_wrapper_pointer(relocated.place)) else {
+            return Err(Fixed::Pointer { what: relocated.what, at: relocated.place });
+        };
+        self.follow(relocated, target, fields)
+    }
+
+    /// The fields of a relocation that follows.
+    pub(super) fn follow(
+        &self,
+        relocated: Relocated,
+        target: Target,
+        fields: &mut Vec<Field>,
+    ) -> Result<(), Fixed> {
+        let Relocated { place, stored, stored_in, .. } = relocated;
+        fields.push(Field { at: self.within(stored, stored_in)?, target });
+        // Linkers may leave the address in the place that is going to be patched, too.
+        let place = self.position(place, 8).ok_or(NOT_LOADED)?;
+        if place != stored && self.bytes().u64(place, "pointer") == Ok(relocated.target) {
+            fields.push(Field { at: self.within(place, SHT_PROGBITS.0)?, target });
         }
         Ok(())
     }
@@ -197,8 +258,7 @@ impl Host<'_> {
     fn packed_relocations(
         &self,
         dynamic: &Dynamic,
-        addresses: &Addresses,
-        fields: &mut Vec<Field>,
+        visit: &mut impl FnMut(Relocated) -> Result<(), Fixed>,
     ) -> Result<(), Fixed> {
         if dynamic.get(&DT_RELRENT.0).is_some_and(|&size| size != 8) {
             return Err(Fixed::Structure("its relocations are not as usual"));
@@ -209,36 +269,23 @@ impl Host<'_> {
             let damaged = |_| Fixed::Structure("its relocations are damaged");
             let entry = self.bytes().u64(table + index * 8, "relocation").map_err(damaged)?;
             if entry & 1 == 0 {
-                self.packed_relocation(entry, addresses, fields)?;
+                visit(self.packed_relocation(entry)?)?;
                 next = entry.wrapping_add(8);
                 continue;
             }
             for bit in (1..64).filter(|bit| entry >> bit & 1 == 1) {
-                self.packed_relocation(next.wrapping_add((bit - 1) * 8), addresses, fields)?;
+                visit(self.packed_relocation(next.wrapping_add((bit - 1) * 8))?)?;
             }
             next = next.wrapping_add(63 * 8);
         }
         Ok(())
     }
 
-    fn packed_relocation(
-        &self,
-        patched: u64,
-        addresses: &Addresses,
-        fields: &mut Vec<Field>,
-    ) -> Result<(), Fixed> {
-        let place = self.position(patched, 8).ok_or(NOT_LOADED)?;
-        let value = self.bytes().u64(place, "pointer").map_err(|_| NOT_LOADED)?;
-        if !addresses.contains(value) {
-            return Ok(());
-        }
-        match addresses.fatbin(value) {
-            Some(target) if self.is_wrapper_pointer(patched) => {
-                fields.push(Field { at: self.within(place, SHT_PROGBITS.0)?, target });
-                Ok(())
-            }
-            _ => Err(Fixed::Pointer { what: "a packed relocation", at: patched }),
-        }
+    fn packed_relocation(&self, place: u64) -> Result<Relocated, Fixed> {
+        let stored = self.position(place, 8).ok_or(NOT_LOADED)?;
+        let target = self.bytes().u64(stored, "pointer").map_err(|_| NOT_LOADED)?;
+        let (stored_in, what) = (SHT_PROGBITS.0, "a packed relocation");
+        Ok(Relocated { place, target, relative: true, stored, stored_in, what })
     }
 
     /// Wrappers of a file that is loaded where it was linked: their pointers are addresses already.
@@ -266,7 +313,12 @@ impl Host<'_> {
     }
 
     /// Symbols of the section. Those of the dynamic table would be seen by other files.
-    fn symbols(&self, section: usize, addresses: &Addresses, fields: &mut Vec<Field>) -> Result<(), Fixed> {
+    pub(super) fn symbols(
+        &self,
+        section: usize,
+        addresses: &Addresses,
+        fields: &mut Vec<Field>,
+    ) -> Result<(), Fixed> {
         for table in &self.sections {
             if ![SHT_SYMTAB.0, SHT_DYNSYM.0].contains(&table.kind) {
                 continue;
@@ -279,7 +331,7 @@ impl Host<'_> {
                 }
                 let value = self.bytes().u64(at + 8, "symbol").map_err(damaged)?;
                 let is_section = (head >> 32) as u8 & 0xf == STT_SECTION.0;
-                let target = match addresses.fatbin(value) {
+                let target = match addresses.named(value) {
                     Some(target) if !is_section => Some(target),
                     _ if value == addresses.start => Some(Target::Start),
                     _ if value == addresses.start + addresses.size => Some(Target::End),
@@ -317,6 +369,16 @@ impl Host<'_> {
             _ => Err(Fixed::Structure("a pointer to a fatbinary is not in a section of its kind")),
         }
     }
+}
+
+/// Fields in order, none over another.
+pub(super) fn apart(mut fields: Vec<Field>) -> Result<Vec<Field>, Fixed> {
+    fields.sort_unstable();
+    fields.dedup();
+    if fields.windows(2).any(|pair| pair[1].at - pair[0].at < 8) {
+        return Err(Fixed::Structure("pointers to fatbinaries overlap"));
+    }
+    Ok(fields)
 }
 
 const NOT_LOADED: Fixed = Fixed::Structure("a relocation patches what is not in the file");

@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use object::elf::{
-    EM_AARCH64, EM_X86_64, ET_DYN, ET_EXEC, ET_REL, PT_LOAD, SHF_ALLOC, SHF_COMPRESSED, SHT_NOBITS, SHT_NULL,
-    SHT_PROGBITS,
+    EM_AARCH64, EM_X86_64, ET_DYN, ET_EXEC, ET_REL, PT_LOAD, SHF_ALLOC, SHF_COMPRESSED, SHF_EXECINSTR,
+    SHT_NOBITS, SHT_NULL, SHT_PROGBITS,
 };
 
 use super::Fixed;
@@ -163,6 +163,12 @@ impl<'d> Host<'d> {
     /// The loaded segment with the highest addresses.
     pub(super) fn last(&self) -> Segment {
         *self.loads.last().expect("checked when it was read")
+    }
+
+    /// Sections of code: the address and the bytes of each.
+    pub(super) fn code(&self) -> impl Iterator<Item = (u64, &'d [u8])> {
+        let code = self.sections.iter().filter(|section| section.flags & SHF_EXECINSTR.0 != 0);
+        code.map(|section| (section.addr, &self.data[section.file_range()]))
     }
 
     /// The file position behind the last segment's bytes.

@@ -14,6 +14,8 @@ struct Laid {
     size: u64,
     /// Where each fatbinary starts in it.
     starts: Vec<u64>,
+    /// Where each ends.
+    ends: Vec<u64>,
 }
 
 /// A section at its new place.
@@ -21,6 +23,16 @@ struct Placed<'m> {
     moved: &'m Movable,
     addr: u64,
     laid: Laid,
+}
+
+impl Movable {
+    /// Where something is in the section that was so far behind its start, and is not inside a fatbinary.
+    fn now(&self, laid: &Laid, at: u64) -> u64 {
+        match self.starts.partition_point(|&start| start < at).checked_sub(1) {
+            Some(before) => laid.ends[before] + (at - self.ends[before]),
+            None => at,
+        }
+    }
 }
 
 impl Host<'_> {
@@ -47,6 +59,7 @@ impl Host<'_> {
                     Target::Fatbin(index) => addr + laid.starts[index],
                     Target::Start => addr,
                     Target::End => addr + laid.size,
+                    Target::Edge(at) => addr + moved.now(&laid, at),
                 };
                 (field.at, value)
             }));
@@ -87,10 +100,17 @@ impl Host<'_> {
         file.reserve_exact(shift as usize + behind_cut.len());
         for Placed { moved, addr, laid } in &places {
             let start = cut + (addr - last.vaddr - last.file_size);
-            for (&number, at) in moved.fatbins.iter().zip(&laid.starts) {
-                file.resize((start + at) as usize, 0);
+            let section = &self.data[self.sections[moved.section].file_range()];
+            file.resize(start as usize, 0);
+            let mut end = 0;
+            for (index, &number) in moved.fatbins.iter().enumerate() {
+                // What lies between them goes along: zeros, or resources of another kind.
+                file.extend_from_slice(&section[end..moved.starts[index] as usize]);
+                file.resize((start + laid.starts[index]) as usize, 0);
                 add(number, &mut file);
+                end = moved.ends[index] as usize;
             }
+            file.extend_from_slice(&section[end..]);
         }
         file.resize((cut + shift) as usize, 0);
         file.extend_from_slice(&behind_cut);
@@ -129,13 +149,14 @@ impl Host<'_> {
     fn lay_out(&self, moved: &Movable, sizes: &[usize]) -> Laid {
         let section = &self.sections[moved.section];
         let align = section.align.max(ALIGNMENT);
-        let mut laid = Laid { size: 0, starts: Vec::new() };
+        let mut laid = Laid { size: 0, starts: Vec::new(), ends: Vec::new() };
         let mut end = 0;
         for ((&start, &old_end), &size) in moved.starts.iter().zip(&moved.ends).zip(sizes) {
             let mut at = laid.size + (start - end);
             at += start.wrapping_sub(at) % align;
             laid.starts.push(at);
             laid.size = at + size as u64;
+            laid.ends.push(laid.size);
             end = old_end;
         }
         laid.size += section.size - end;

@@ -85,14 +85,25 @@ const PAGE: u64 = 0x1000;
 
 /// A file with these fatbinaries, one behind the other with some padding, and the last one in a section of objects that were linked.
 pub fn linked(form: Form, fatbins: &[&[u8]]) -> Linked {
+    linked_with(form, fatbins, &[])
+}
+
+/// The same with a section `.resources` of these, one behind the other, and a pair of pointers for each, (end, begin), behind the other data.
+pub fn linked_with(form: Form, fatbins: &[&[u8]], resources: &[Vec<u8>]) -> Linked {
     // What lies where depends on sizes alone: the first time through gives the addresses.
-    let (_, addresses) = assemble(form, fatbins, &Addresses::new());
-    assemble(form, fatbins, &addresses).0
+    let (_, addresses) = assemble(form, fatbins, resources, &Addresses::new());
+    assemble(form, fatbins, resources, &addresses).0
+}
+
+/// Where the pairs of pointers start in `.data`, and their relocations with addends in `.rela.dyn`.
+pub const PAIRS: usize = 24;
+pub fn pair_relocations(fatbins: usize) -> usize {
+    24 * (2 + fatbins)
 }
 
 type Addresses = BTreeMap<String, u64>;
 
-fn contents(form: Form, fatbins: &[&[u8]], known: &Addresses) -> Vec<Section> {
+fn contents(form: Form, fatbins: &[&[u8]], resources: &[Vec<u8>], known: &Addresses) -> Vec<Section> {
     let address = |name: &str| known.get(name).copied().unwrap_or(0);
     let (last, first) = fatbins.split_last().expect("one at least");
     let mut device = Vec::new();
@@ -105,6 +116,13 @@ fn contents(form: Form, fatbins: &[&[u8]], known: &Addresses) -> Vec<Section> {
     starts.push(address("__nv_relfatbin"));
     let wrappers = address(".nvFatBinSegment");
     let places: Vec<u64> = (0..starts.len() as u64).map(|index| wrappers + index * 24 + 8).collect();
+    let mut ends = Vec::new();
+    for resource in resources {
+        let begin = ends.last().copied().unwrap_or(address(".resources"));
+        ends.extend([begin, begin + resource.len() as u64].into_iter().skip(usize::from(!ends.is_empty())));
+    }
+    let halves: Vec<u64> = ends.windows(2).flat_map(|pair| [pair[1], pair[0]]).collect();
+    let half_places = (0..halves.len()).map(|index| address(".data") + (PAIRS + 8 * index) as u64);
     // A pointer to something else comes first.
     let (mut rela, mut relr) = (Vec::new(), Vec::new());
     let relative = if form == Form::Arm { 1027 } else { 8 };
@@ -112,10 +130,16 @@ fn contents(form: Form, fatbins: &[&[u8]], known: &Addresses) -> Vec<Section> {
         Form::Shared | Form::Arm => {
             rela.extend(words(&[address(".data"), relative, address(".text")]));
             rela.extend(words(&[address(".data") + 8, 1 << 32 | 6, 0]));
-            places.iter().zip(&starts).for_each(|(&place, &to)| rela.extend(words(&[place, relative, to])));
+            let wrappers = places.iter().copied().zip(starts.iter().copied());
+            let all = wrappers.chain(half_places.zip(halves.iter().copied()));
+            all.for_each(|(place, to)| rela.extend(words(&[place, relative, to])));
         }
         Form::Packed => {
             relr.extend(words(&[address(".data")]));
+            if !halves.is_empty() {
+                let first = (PAIRS - 8) / 8 + 1;
+                relr.extend(words(&[(0..halves.len()).fold(1u64, |all, index| all | 1 << (first + index))]));
+            }
             relr.extend(words(&[places[0]]));
             // From the word behind it on: two words are of the wrapper and the next, then every third.
             let bits = (1..places.len()).fold(1u64, |all, index| all | 1 << (index * 3));
@@ -143,29 +167,38 @@ fn contents(form: Form, fatbins: &[&[u8]], known: &Addresses) -> Vec<Section> {
         symtab.extend(symbol(if index + 1 == starts.len() { 6 } else { 5 }, 1, start));
     }
     symtab.extend(symbol(5, 0, address(".nv_fatbin") + device.len() as u64));
+    if !resources.is_empty() {
+        symtab.extend(symbol(8, 3, address(".resources")));
+        ends.iter().for_each(|&end| symtab.extend(symbol(8, 0, end)));
+    }
+    let strings = 13 + u32::from(!resources.is_empty());
+    let data = [in_place(address(".text")), 0, 5].into_iter().chain(halves.iter().map(|&to| in_place(to)));
+    let data: Vec<u64> = data.collect();
     let zeros = Section { size: ZEROS, align: 32, ..section(".bss", 8, 3, Vec::new()) };
     let table = |section: Section, link, entry| Section { link, entry, ..section };
-    vec![
-        table(section(".dynsym", 11, 2, words(&dynsym)), 13, 24),
+    let all = vec![
+        table(section(".dynsym", 11, 2, words(&dynsym)), strings, 24),
         table(section(".rela.dyn", 4, 2, rela), 1, 24),
         section(".relr.dyn", 19, 2, relr),
         section(".text", 1, 6, vec![0xc3; 33]),
         section(".nv_fatbin", 1, 2, device),
         section("__nv_relfatbin", 1, 2, last.to_vec()),
         section(".rodata", 1, 2, (1..50).collect()),
+        section(".resources", 1, 2, resources.concat()),
         section(".dynamic", 6, 3, words(&dynamic)),
-        section(".data", 1, 3, words(&[in_place(address(".text")), 0, 5])),
+        section(".data", 1, 3, words(&data)),
         section(".nvFatBinSegment", 1, 3, wrappers),
         zeros,
         section(".comment", 1, 0x30, b"made by hand".to_vec()),
         section(".strtab", 3, 0, vec![0]),
-        table(section(".symtab", 2, 0, words(&symtab)), 13, 24),
-    ]
+        table(section(".symtab", 2, 0, words(&symtab)), strings, 24),
+    ];
+    all.into_iter().filter(|section| section.name != ".resources" || section.size > 0).collect()
 }
 
-fn assemble(form: Form, fatbins: &[&[u8]], known: &Addresses) -> (Linked, Addresses) {
+fn assemble(form: Form, fatbins: &[&[u8]], resources: &[Vec<u8>], known: &Addresses) -> (Linked, Addresses) {
     let base = if form == Form::Fixed { 0x40_0000 } else { 0 };
-    let mut sections = contents(form, fatbins, known);
+    let mut sections = contents(form, fatbins, resources, known);
     let mut names = vec![0u8];
     let mut places = vec![0u32];
     for name in sections.iter().map(|section| section.name).chain([".shstrtab"]) {

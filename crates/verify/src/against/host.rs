@@ -12,21 +12,26 @@
 //!   before, are in the new part of the segment, and do not overlap.
 //! * **Pointers** (`pointers`) that led to a fatbinary of a section that moved lead to the same one now, each is that of a wrapper,
 //!   every fatbinary that is not as it was is led to, and nothing leads to where it was.
+//! * **Resources** (`resources`): a section of another name may move where it is nothing but resources, fatbinaries among them, that pairs
+//!   of relocated pointers delimit. Both pointers of every pair follow, and the resources between fatbinaries are the same bytes.
 //! * **Symbols** of sections that moved follow.
 //!
 //! What is inside the fatbinaries is compared as ever; this says where they are.
 
 mod elf;
 mod pointers;
+mod resources;
 
 use super::container::Stretch;
 use super::cubin::byte_difference;
 use super::{Change, Difference};
 use elf::{Elf, Section, Segment, number};
+use pointers::Pointers;
+use resources::Resources;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Sections that may move: those that hold fatbinaries.
+/// Sections that hold nothing but fatbinaries.
 const DEVICE_CODE: [&[u8]; 2] = [b".nv_fatbin", b"__nv_relfatbin"];
 /// The first bytes of a fatbinary.
 const FATBINARY: u64 = 0xba55_ed50;
@@ -50,20 +55,37 @@ pub(super) fn compare(old: &[u8], new: &[u8], all: &BTreeSet<u64>) -> Checked<Gr
     let files =
         Files { old: Elf::read(old).ok_or_else(unreadable)?, new: Elf::read(new).ok_or_else(unreadable)? };
     let growth = files.segments()?;
-    let moves = files.sections(&growth)?;
+    let moves = files.sections(&growth, all)?;
     files.put_in(&growth, &moves)?;
     let mut found = Grown { stretches: Vec::new(), differences: Vec::new() };
     let mut fatbinaries: BTreeMap<u64, u64> = BTreeMap::new();
     let mut pairs: Vec<(u64, Range<u64>, Range<u64>)> = Vec::new();
+    let (old_pointers, new_pointers) = Pointers::of(&files)?;
+    let mut resources = Vec::new();
     for moved in &moves {
-        for (was, is) in files.fatbinaries(moved)? {
+        let inside = if DEVICE_CODE.contains(&moved.old.name) {
+            files.fatbinaries(moved)?
+        } else {
+            let section = Resources::read(&files, moved, all, &old_pointers)?;
+            let inside = section.inside.clone();
+            resources.push(section);
+            inside
+        };
+        for (was, is) in inside {
             let address = moved.new.addr + (is.start - moved.new.offset);
             fatbinaries.insert(moved.old.addr + (was.start - moved.old.offset), address);
             pairs.push((address, was, is));
         }
     }
     let mut excused = files.header_fields(&growth);
-    let followed = pointers::compare(&files, &moves, &fatbinaries, &mut found.differences)?;
+    let followed = pointers::compare(
+        &files,
+        (&old_pointers, &new_pointers),
+        &moves,
+        &fatbinaries,
+        &resources,
+        &mut found.differences,
+    )?;
     excused.extend(followed.fields);
     for (address, was, is) in pairs {
         // Who uses one that nothing leads to cannot be told, and may use the old one.
@@ -74,13 +96,13 @@ pub(super) fn compare(old: &[u8], new: &[u8], all: &BTreeSet<u64>) -> Checked<Gr
         }
         found.stretches.push(Stretch { old: was, new: is, resized: true });
     }
-    excused.extend(files.symbols(&moves, &fatbinaries, &mut found.differences)?);
+    excused.extend(files.symbols(&moves, &fatbinaries, &resources, &mut found.differences)?);
     // Fatbinaries that stay are compared like those that move.
     for (was, is) in files.old.sections.iter().zip(&files.new.sections) {
         if DEVICE_CODE.contains(&was.name) && was.has_bytes() && was.addr == is.addr {
             found.stretches.push(Stretch { old: was.in_file(), new: is.in_file(), resized: false });
             excused.push(was.in_file());
-        } else if !DEVICE_CODE.contains(&was.name) && was.has_bytes() && was.is_loaded() {
+        } else if was.addr == is.addr && was.has_bytes() && was.is_loaded() {
             // Those among other data, too: nothing around them changes.
             for &start in all.range(was.in_file()) {
                 let end = number::<2>(old, start + 6)
@@ -129,6 +151,7 @@ impl Growth {
 }
 
 /// A section that has another place.
+#[derive(Clone, Copy)]
 struct Move<'d> {
     index: usize,
     old: Section<'d>,
@@ -188,8 +211,8 @@ impl<'d> Files<'d> {
         Ok(Growth { index, old: was, new: is, cut, shift })
     }
 
-    /// Sections are the same, but for where they are. Gives those that hold fatbinaries and have another address.
-    fn sections(&self, growth: &Growth) -> Checked<Vec<Move<'d>>> {
+    /// Sections are the same, but for where they are. Gives those that hold fatbinaries and have another address; `all` are where those start.
+    fn sections(&self, growth: &Growth, all: &BTreeSet<u64>) -> Checked<Vec<Move<'d>>> {
         let (old, new) = (&self.old.sections, &self.new.sections);
         if old.len() != new.len() || growth.moved(self.old.section_table) != self.new.section_table {
             return Err(grown("it has another table of sections"));
@@ -208,7 +231,9 @@ impl<'d> Files<'d> {
             let mapped =
                 is.addr.checked_sub(growth.new.vaddr).and_then(|at| growth.new.offset.checked_add(at));
             if is.addr != was.addr {
-                let moves_in = DEVICE_CODE.contains(&was.name) && was.kind == is.kind && was.is_plain();
+                let holds_any = was.is_constant() && all.range(was.in_file()).next().is_some();
+                let is_device_code = DEVICE_CODE.contains(&was.name) && was.is_plain();
+                let moves_in = was.kind == is.kind && (is_device_code || holds_any);
                 let (start, end) = (growth.old.end(), growth.new.end());
                 let inside = is.addr >= start && is.addr.checked_add(is.size).is_some_and(|to| to <= end);
                 let aligned = is.addr.is_multiple_of(was.align.max(8));
@@ -315,6 +340,7 @@ impl<'d> Files<'d> {
         &self,
         moves: &[Move<'_>],
         fatbinaries: &BTreeMap<u64, u64>,
+        resources: &[Resources<'_>],
         differences: &mut Vec<Difference>,
     ) -> Checked<Vec<Range<u64>>> {
         let mut fields = Vec::new();
@@ -333,8 +359,17 @@ impl<'d> Files<'d> {
                 let section = (head >> 48) as usize;
                 let Some(moved) = moves.iter().find(|moved| moved.index == section) else { continue };
                 let of_section = head >> 32 & 0xf == elf::SECTION_SYMBOL;
-                let expected = match fatbinaries.get(&old) {
-                    Some(&new) if !of_section => Some(new),
+                let of_resources = resources.iter().find(|resources| resources.moved.index == section);
+                let known = match of_resources {
+                    Some(resources) => resources.edge(old),
+                    None => fatbinaries.get(&old).copied(),
+                };
+                // Who has the size of a resource by its symbol, or sees it from another file, would go on with the old one.
+                let size = number::<8>(self.old.data, was.offset + at + 16);
+                let is_asked_for = of_resources.is_some() && (was.is_dynamic_symbols() || size != Some(0));
+                let expected = match known {
+                    _ if is_asked_for => None,
+                    Some(new) if !of_section => Some(new),
                     _ if old == moved.old.addr => Some(moved.new.addr),
                     _ if old == moved.old.addr + moved.old.size => Some(moved.new.addr + moved.new.size),
                     _ => None,

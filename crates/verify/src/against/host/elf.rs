@@ -19,7 +19,10 @@ const PLAIN: u64 = 1;
 const SYMBOLS: u64 = 2;
 const NO_ROOM: u64 = 8;
 const DYNAMIC_SYMBOLS: u64 = 11;
+const WRITTEN: u64 = 1;
 const ALLOCATED: u64 = 2;
+const INSTRUCTIONS: u64 = 4;
+const COMPRESSED: u64 = 1 << 11;
 const THREAD_LOCAL: u64 = 1 << 10;
 
 /// `N` bytes at a place as a little-endian number.
@@ -92,6 +95,19 @@ impl Section<'_> {
     /// Loaded bytes without a format.
     pub fn is_plain(&self) -> bool {
         self.kind == PLAIN && self.is_loaded()
+    }
+
+    /// The same, and nothing writes there or runs it.
+    pub fn is_constant(&self) -> bool {
+        self.is_plain() && self.flags & (WRITTEN | INSTRUCTIONS | COMPRESSED | THREAD_LOCAL) == 0
+    }
+
+    pub fn is_code(&self) -> bool {
+        self.has_bytes() && self.flags & INSTRUCTIONS != 0
+    }
+
+    pub fn is_dynamic_symbols(&self) -> bool {
+        self.kind == DYNAMIC_SYMBOLS
     }
 
     pub fn is_symbols(&self) -> bool {

@@ -5,6 +5,7 @@
 //! nothing tells of; they are found by their section.
 
 use super::elf::{Elf, number};
+use super::resources::Resources;
 use super::{Checked, Files, Move, grown};
 use crate::against::{Change, Difference};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,23 +31,29 @@ mod tag {
 
 /// A place that gets an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Pointer {
+pub(super) struct Pointer {
     /// The place, as an address.
-    place: u64,
+    pub place: u64,
     /// What comes there.
-    target: u64,
+    pub target: u64,
     /// Where the file says so.
     stored: u64,
 }
 
 /// Everything in a file that is known to lead somewhere inside it.
 pub(super) struct Pointers {
-    relative: Vec<Pointer>,
+    pub relative: Vec<Pointer>,
     /// Places that get the address of a symbol with something added, and where those lead.
-    symbolic: Vec<(u64, u64)>,
+    pub symbolic: Vec<(u64, u64)>,
 }
 
 impl Pointers {
+    /// Those of both files.
+    pub fn of(files: &Files<'_>) -> Checked<(Pointers, Pointers)> {
+        let both = Pointers::read(&files.old).zip(Pointers::read(&files.new));
+        both.ok_or_else(|| grown("its relocations, or those of the original, cannot be read"))
+    }
+
     fn read(elf: &Elf<'_>) -> Option<Pointers> {
         let mut found = Pointers { relative: Vec::new(), symbolic: Vec::new() };
         let dynamic = dynamic(elf)?;
@@ -115,7 +122,7 @@ impl Pointers {
 }
 
 /// What the dynamic section says; empty where there is none.
-fn dynamic(elf: &Elf<'_>) -> Option<BTreeMap<u64, u64>> {
+pub(super) fn dynamic(elf: &Elf<'_>) -> Option<BTreeMap<u64, u64>> {
     let mut found = BTreeMap::new();
     let Some(segment) = elf.segments.iter().find(|segment| segment.is_dynamic()) else { return Some(found) };
     let start = elf.place(segment.vaddr, segment.file_size)?;
@@ -136,16 +143,15 @@ pub(super) struct Followed {
     pub reached: BTreeSet<u64>,
 }
 
-/// Compares where pointers lead. `fatbinaries` says where each one went.
+/// Compares where pointers lead. `fatbinaries` says where each one went, and `resources` which sections are made of such.
 pub(super) fn compare(
     files: &Files<'_>,
+    (old, new): (&Pointers, &Pointers),
     moves: &[Move<'_>],
     fatbinaries: &BTreeMap<u64, u64>,
+    resources: &[Resources<'_>],
     differences: &mut Vec<Difference>,
 ) -> Checked<Followed> {
-    let (Some(old), Some(new)) = (Pointers::read(&files.old), Pointers::read(&files.new)) else {
-        return Err(grown("its relocations, or those of the original, cannot be read"));
-    };
     if old.relative.len() != new.relative.len() || old.symbolic != new.symbolic {
         return Err(grown("it has other relocations"));
     }
@@ -153,8 +159,14 @@ pub(super) fn compare(
         |target: u64| moves.iter().any(|moved| target.wrapping_sub(moved.old.addr) < moved.old.size);
     let mut fields = Vec::new();
     let mut reached = BTreeSet::new();
+    let mut paired = BTreeMap::new();
+    for section in resources {
+        paired.extend(&section.halves);
+        reached.extend(section.fatbinaries());
+    }
     for (was, is) in old.relative.iter().zip(&new.relative) {
-        let expected = fatbinaries.get(&was.target).copied().unwrap_or(was.target);
+        let half = paired.get(&was.place).copied();
+        let expected = half.or(fatbinaries.get(&was.target).copied()).unwrap_or(was.target);
         if (is.place, is.target) != (was.place, expected) || leads_back(is.target) {
             let text = |pointer: &Pointer| format!("{:#x} at {:#x}", pointer.target, pointer.place);
             let change = Change::Structure { what: "a pointer", was: text(was), is: text(is) };
@@ -165,7 +177,7 @@ pub(super) fn compare(
             continue;
         }
         let magic = was.place.checked_sub(8).and_then(|start| files.old.word(start));
-        if magic.is_none_or(|magic| magic & 0xffff_ffff != WRAPPER_MAGIC) {
+        if half.is_none() && magic.is_none_or(|magic| magic & 0xffff_ffff != WRAPPER_MAGIC) {
             let what = format!("the pointer at {:#x} follows a fatbinary and is not a wrapper's", was.place);
             differences.push(*grown(what));
         }
