@@ -79,6 +79,24 @@ fn pipes_ask_for_their_cycles_though_no_register_meets() {
 }
 
 #[test]
+fn pipes_that_hold_a_warp_back_by_themselves_get_their_cycles_all_the_same() {
+    let loads = |first: &str, second: &str| {
+        format!("{first} | R1 = LDC const.4[40]\n {second}\n 1 | R2 = LDC const.4[44]")
+    };
+    let behind = explained(&loads("9", ""), rules(), "");
+    // The checker asks for none of the eight, a scheduler leaves them.
+    assert_eq!((behind[0].unchecked, behind[0].residue), (8, 1));
+    assert_eq!(residue(&loads("1", "7 | R4 = FADD R8, R8")), [0, 0, 0], "another pipe may go between");
+    assert_eq!(
+        residue(&loads("8", "3 | R4 = FADD R8, R8")),
+        [3, 0, 0],
+        "what is left over is left over once"
+    );
+    // Stall 0 drains everything.
+    assert_eq!(residue(&loads("0", "4 | R4 = FADD R8, R8")), [3, 0]);
+}
+
+#[test]
 fn a_guard_in_the_next_block_is_waited_for_in_this_one() {
     let body = |guard: &str| {
         format!(

@@ -408,7 +408,7 @@ static TABLES: LazyLock<HashMap<&'static str, Unread>> = LazyLock::new(|| {
         };
         (name, Unread::new(Box::new(read)))
     };
-    tables!["sm_70", "sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_103", "sm_120"]
+    tables!["sm_70", "sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_103", "sm_107", "sm_120"]
         .into_iter()
         .map(unread)
         .collect()
@@ -435,6 +435,26 @@ mod tests {
         );
         assert!(red.sensitive && !seen.form("IADD3").sensitive && seen.form("DMMA.8x8x4").unknown);
         assert!(seen.form("LEPC").stall >= 7);
+    }
+
+    #[test]
+    fn every_architecture_that_is_scheduled_has_a_table() {
+        for arch in Arch::all().filter(|&arch| table_name(arch).is_some()) {
+            assert!(
+                Seen::of(arch).is_some(),
+                "{arch}: nothing keeps code from coming closer than any that is known"
+            );
+        }
+    }
+
+    #[test]
+    fn without_a_device_all_arithmetic_keeps_to_the_least_distances() {
+        for arch in Arch::all().filter(|&arch| table_name(arch).is_some_and(|table| table != "sm_90")) {
+            let seen = Seen::of(arch).expect("mined");
+            for opcode in ["IADD3", "ISETP", "FFMA", "IMAD", "IMAD.WIDE", "HADD2", "DFMA"] {
+                assert!(seen.form(opcode).sensitive, "{arch}: {opcode}");
+            }
+        }
     }
 
     #[test]

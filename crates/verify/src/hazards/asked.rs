@@ -6,10 +6,13 @@
 //!
 //! Cost: one walk of the data flow. Pairs that any code keeps, because as many instructions stand between, are left out.
 
-use super::rules::{Need, Rules};
+use super::rules::{Need, Rules, class_name};
 use super::unseen;
 use super::walk::{HazardKind, Observer, Pair, walk};
-use sassafras_ir::{Block, Function, Inst};
+use rustc_hash::FxHashMap;
+use sassafras_control::{Field, volta};
+use sassafras_ir::{Block, Function, Inst, Payload};
+use sassafras_machine::dispatch::{Dispatch, Pipe};
 use sassafras_machine::mined::seen::Form;
 
 /// What asks for a distance.
@@ -17,7 +20,8 @@ use sassafras_machine::mined::seen::Form;
 pub enum Right {
     /// A rule of the checker.
     Rule,
-    /// What a scheduler leaves where the same rule demands less: `safe` of the mined distances.
+    /// What a scheduler leaves where the same rule demands less: `safe` of the mined distances, and all cycles of a pipe that holds
+    /// a warp back by itself.
     Usual,
     /// A rule, if nobody noticed that the guards of the two exclude each other.
     Excluded,
@@ -54,6 +58,10 @@ pub fn asked(f: &Function, rules: &Rules) -> Vec<Asked> {
     };
     walk(f, rules, &mut collector);
     let mut all: Vec<Asked> = std::mem::take(&mut collector.blocks).into_iter().flatten().collect();
+    pipes(f, rules, |first, second, need, elapsed| {
+        let asked = Asked { first, second, right: Right::Usual, kind: HazardKind::Pipe, need, elapsed };
+        all.extend(collector.asks(first, second, need).then_some(asked));
+    });
     unseen::pairs(f, rules, &forms, |first, second, need, elapsed| {
         let asked = Asked { first, second, right: Right::Seen, kind: HazardKind::Unseen, need, elapsed };
         all.extend(collector.asks(first, second, need).then_some(asked));
@@ -115,6 +123,52 @@ impl Observer for Collector<'_> {
     fn excluded(&mut self, pair: &Pair<'_>) {
         if let Some(usual) = self.rules.usual(pair) {
             self.add(pair, Right::Excluded, usual);
+        }
+    }
+}
+
+/// The pairs that a scheduler keeps apart for a pipe's sake, inside a block: whoever holds it up, and the first to go there.
+fn pipes(f: &Function, rules: &Rules, mut visit: impl FnMut(Inst, Inst, u16, u16)) {
+    let mut known: FxHashMap<String, Option<Dispatch>> = FxHashMap::default();
+    for block in f.blocks() {
+        // By pipe: who holds it up, for how long, and how long ago it came.
+        let mut held: [Option<(Inst, u16, u16)>; Pipe::ALL.len()] = [None; Pipe::ALL.len()];
+        for &inst in f.block_insts(block) {
+            let name = class_name(f, inst);
+            let dispatch = match known.get(name.as_str()) {
+                Some(&dispatch) => dispatch,
+                None => {
+                    let dispatch = rules.usual_pipes(&name);
+                    known.insert(name, dispatch);
+                    dispatch
+                }
+            };
+            let dispatch = dispatch.unwrap_or_default();
+            for pipe in dispatch.needed() {
+                if let Some((first, need, elapsed)) = held[pipe as usize].take() {
+                    visit(first, inst, need, elapsed);
+                }
+            }
+            let stall = match f.inst(inst).payload {
+                Payload::Word(word) => u16::from(volta::read(word).get(Field::Stall)),
+                _ => 1,
+            };
+            if stall == 0 {
+                // Draining takes longer than any pipe.
+                held = [None; Pipe::ALL.len()];
+                continue;
+            }
+            for (pipe, cycles) in dispatch.pipes() {
+                // What asks for more counts, as long as it does.
+                let cycles = u16::from(cycles);
+                let left = held[pipe as usize].map_or(0, |(_, need, elapsed)| need.saturating_sub(elapsed));
+                if cycles > 1 && cycles >= left {
+                    held[pipe as usize] = Some((inst, cycles, 0));
+                }
+            }
+            for (_, _, elapsed) in held.iter_mut().flatten() {
+                *elapsed = elapsed.saturating_add(stall);
+            }
         }
     }
 }

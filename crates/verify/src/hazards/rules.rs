@@ -231,6 +231,11 @@ impl Rules {
         }
     }
 
+    /// How an opcode, perhaps with its shape, goes through the pipes as a scheduler sees it; none where no row says so.
+    pub(super) fn usual_pipes(&self, text: &str) -> Option<Dispatch> {
+        known_dispatch(self.arch?, text)
+    }
+
     /// For how many cycles a pipe that both go through holds the second one back by itself: so far apart they are seen for its sake alone.
     pub(super) fn held_back(&self, f: &Function, first: Inst, second: Inst) -> u8 {
         let Some(arch) = self.arch else { return 0 };
