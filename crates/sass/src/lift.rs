@@ -16,10 +16,10 @@ use std::collections::BTreeSet;
 
 use sassafras_ir::function::InstSpec;
 use sassafras_ir::{Block, Effects, Function, Guard, Inst, Operand, Payload, RegClass, Span};
-use sassafras_machine::{Arch, Category};
+use sassafras_machine::Arch;
 use thiserror::Error;
 
-use crate::decode::{Decoded, Decoder, Flow, INSTRUCTION_BYTES, RegOperand, Sources};
+use crate::decode::{Decoded, Decoder, Flow, INSTRUCTION_BYTES, Sources};
 use crate::rename::{Renamer, Unnamed};
 
 /// What to lift.

@@ -36,7 +36,7 @@ pub(super) fn check(f: &Function, rules: &Rules) -> Vec<Finding> {
     let opcodes = rules.opcodes(f);
     for block in f.blocks() {
         let mut caches = Caches::default();
-        // How many were kept since nothing was: most instructions neither keep nor find anything.
+        // Whether anything was kept: most instructions neither keep nor find anything.
         let mut any = false;
         for &inst in f.block_insts(block) {
             let control = Fields::of(f, inst);
@@ -46,16 +46,30 @@ pub(super) fn check(f: &Function, rules: &Rules) -> Vec<Finding> {
             }
             let info = &opcodes[f.inst(inst).opcode.as_u32() as usize];
             // What takes its time reads its sources elsewhere, and its flags mean something else.
-            let cache = info.reuse_cache.filter(|_| !info.facts.decoupled);
-            if let (Some(cache), Payload::Word(word)) = (cache, f.inst(inst).payload) {
-                let sources = decoder.decode(word, 0).flagged_sources();
-                for (place, banks) in caches[cache as usize].iter_mut().enumerate() {
-                    let Some(span) = sources[place] else { continue };
+            if let (false, Payload::Word(word)) = (info.facts.decoupled, f.inst(inst).payload) {
+                let decoded = decoder.decode(word, 0);
+                let sources = decoded.flagged_sources();
+                let placed = |span| sources.contains(&Some(span));
+                for lane in decoded.reads().filter(|reg| !placed(reg.span)).flat_map(|reg| reg.span.lanes()) {
+                    // R2P, say: it reads one of the places.
+                    if lane.class() == RegClass::Gpr {
+                        let bank = lane.index() as usize % 2;
+                        caches.iter_mut().flatten().for_each(|banks| banks[bank] = None);
+                    }
+                }
+                for (place, span) in sources.into_iter().enumerate() {
                     let flagged = control.reuse >> place & 1 == 1;
                     // A pair takes both banks, each with its register.
-                    for lane in span.lanes().take(2).filter(|lane| lane.class() == RegClass::Gpr) {
+                    let lanes = span.into_iter().flat_map(|span| span.lanes().take(2));
+                    for lane in lanes.filter(|lane| lane.class() == RegClass::Gpr) {
                         let register = lane.index();
-                        let kept = &mut banks[register as usize % 2];
+                        let bank = register as usize % 2;
+                        let Some(cache) = info.reuse_cache else {
+                            // Perhaps it was kept for this one.
+                            caches.iter_mut().for_each(|places| places[place][bank] = None);
+                            continue;
+                        };
+                        let kept = &mut caches[cache as usize][place][bank];
                         let stale = kept.filter(|kept| kept.register == register && kept.written);
                         findings.extend(stale.map(|kept| Finding {
                             kind: HazardKind::Reuse,
@@ -101,6 +115,7 @@ mod tests {
             "HFMA2.MMA" => 0x7235,
             "DFMA" => 0x722b,
             "FFMA" => 0x7223,
+            "R2P" => 0x0000_007f_0000_7804,
             _ => unreachable!("{opcode}"),
         }
     }
@@ -117,12 +132,8 @@ mod tests {
             let named = |at: &&u8| **at != 255 && !(**at == 0 && opcode != "IADD3");
             let sources: Vec<String> =
                 registers[1..].iter().filter(named).map(|at| format!("R{at}{pair}")).collect();
-            text += &format!(
-                "  R{}{pair} = {opcode} {} raw({:#x})\n",
-                registers[0],
-                sources.join(", "),
-                word | control
-            );
+            let result = if opcode == "R2P" { "P0".to_owned() } else { format!("R{}{pair}", registers[0]) };
+            text += &format!("  {result} = {opcode} {} raw({:#x})\n", sources.join(", "), word | control);
         }
         let module = parse(&(text.clone() + "}\n")).unwrap_or_else(|error| panic!("{error}\n{text}"));
         let arch = "sm_90".parse().expect("known");
@@ -142,6 +153,8 @@ mod tests {
         assert_eq!(found(&[keep, write, other, read]), 0, "another took the place");
         let bank = ("IADD3", [7, 5, 3, 255], 0);
         assert_eq!(found(&[keep, write, bank, read]), 1, "the other bank is another place");
+        // Compiled code keeps sources for R2P, whose place no table names.
+        assert_eq!(found(&[keep, ("R2P", [0, 2, 0, 0], 0), write, read]), 0);
     }
 
     #[test]
