@@ -49,10 +49,10 @@ pub fn analyze(bytes: &[u8], options: &AnalyzeOptions) -> Result<Analysis, Error
     analyze_library(&Library::parse(Source::Memory(bytes))?, options, &Silent)
 }
 
-/// As [`analyze`], of a file that is read image by image, with word of how far it is.
+/// As [`analyze()`], of a file that is read image by image, with word of how far it is.
 ///
 /// # Errors
-/// As [`analyze`].
+/// As [`analyze()`].
 pub fn analyze_library(
     library: &Library<'_>,
     options: &AnalyzeOptions,

@@ -5,12 +5,12 @@
 //!
 //! | function | takes | gives |
 //! |---|---|---|
-//! | [`reschedule`] | a cubin, fatbinary, host file or archive | the same file with the code of its kernels rescheduled |
+//! | [`reschedule()`] | a cubin, fatbinary, host file or archive | the same file with the code of its kernels rescheduled |
 //! | [`reschedule_ptx`] | PTX | PTX with the blocks of its functions reordered |
 //! | [`schedule_tile`] | a tile program | its loops, software-pipelined over agents, with a proof |
 //!
-//! Beside them [`verify`] finds hazards in machine code, [`verify_against`] proves that one file is a legal reordering of another, and
-//! [`analyze`] says where the cycles go.
+//! Beside them [`verify()`] finds hazards in machine code, [`verify_against`] proves that one file is a legal reordering of another, and
+//! [`analyze()`] says where the cycles go.
 //!
 //! # A cubin
 //!

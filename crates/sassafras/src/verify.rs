@@ -123,10 +123,10 @@ pub fn verify(bytes: &[u8], selection: &Selection) -> Result<Verification, Error
     verify_library(&Library::parse(Source::Memory(bytes))?, selection, &Silent)
 }
 
-/// As [`verify`], of a file that is read image by image, with word of how far it is.
+/// As [`verify()`], of a file that is read image by image, with word of how far it is.
 ///
 /// # Errors
-/// As [`verify`].
+/// As [`verify()`].
 pub fn verify_library(
     library: &Library<'_>,
     selection: &Selection,

@@ -74,10 +74,10 @@ pub fn reschedule(bytes: &[u8], options: &Options) -> Result<Rescheduled, Error>
     reschedule_with(bytes, options, &Silent)
 }
 
-/// As [`reschedule`], with word of how far it is.
+/// As [`reschedule()`], with word of how far it is.
 ///
 /// # Errors
-/// As [`reschedule`].
+/// As [`reschedule()`].
 pub fn reschedule_with(
     bytes: &[u8],
     options: &Options,

@@ -67,7 +67,7 @@ pub fn settle<T>(
     let came = routine.lifted.clone();
     let (mut standing, mut kept) = (proposals, Vec::new());
     for round in 0.. {
-        let put = put(&mut routine.lifted, &standing, renamer).map_err(|fault| vec![fault]);
+        let put = put(&mut routine.lifted, &standing, renamer);
         let faults = match put.and_then(|()| attempt(routine)) {
             Ok(made) => return Settled { made: Ok(made), standing, kept },
             Err(faults) => faults,
@@ -86,16 +86,15 @@ pub fn settle<T>(
 }
 
 /// Gives blocks their new orders and registers.
-pub fn put(lifted: &mut Lifted, proposals: &[Proposal], renamer: &Renamer) -> Result<(), Fault> {
+pub fn put(lifted: &mut Lifted, proposals: &[Proposal], renamer: &Renamer) -> Result<(), Vec<Fault>> {
     for Proposal { block, order, names, .. } in proposals {
         lifted.function.reorder(*block, order);
         let Some(names) = names else { continue };
         for inst in names.insts() {
             let (read, written) = (|span| names.read(inst, span), |span| names.written(inst, span));
             let renamed = lifted.rename(renamer, inst, read, written);
-            renamed.map_err(|error| Fault {
-                suspects: vec![*block],
-                why: Kept::NotRenamed(error.to_string()),
+            renamed.map_err(|error| {
+                vec![Fault { suspects: vec![*block], why: Kept::NotRenamed(error.to_string()) }]
             })?;
         }
     }
