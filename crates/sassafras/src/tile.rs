@@ -146,16 +146,16 @@ pub enum TileError {
         /// What is wrong.
         violation: Box<Violation>,
     },
-    /// No loop could be scheduled.
+    /// No loop could be scheduled; why each was not.
     #[error("no loop could be scheduled")]
-    NoneScheduled,
+    NoneScheduled(Vec<RefusedLoop>),
 }
 
 impl TileError {
     /// Whether the input was understood, and something is wrong with it or with what was made of it.
     pub fn is_verdict(&self) -> bool {
         use TileError::{Generate, Materialise, NoneScheduled, Refuted};
-        matches!(self, Generate { .. } | Materialise { .. } | Refuted { .. } | NoneScheduled)
+        matches!(self, Generate { .. } | Materialise { .. } | Refuted { .. } | NoneScheduled(_))
     }
 }
 
@@ -293,7 +293,7 @@ impl TileInput {
                 }
             }
         }
-        if done.loops.is_empty() { Err(TileError::NoneScheduled.into()) } else { Ok(done) }
+        if done.loops.is_empty() { Err(TileError::NoneScheduled(done.refused).into()) } else { Ok(done) }
     }
 
     fn one(&self, program: &Program, options: &TileOptions) -> Result<(Chosen, Scheduled), TileError> {

@@ -4,8 +4,8 @@ use crate::failure::{of_library, say};
 use crate::output;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use sassafras::TileOptions;
-use sassafras::tile::{RefusedLoop, TileInput};
+use sassafras::tile::{RefusedLoop, TileError, TileInput};
+use sassafras::{Error, TileOptions};
 use sassafras_machine::Arch;
 use sassafras_report::tile::{self as show, Loop};
 use sassafras_tile::view::View;
@@ -234,10 +234,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if input.has_schedules() {
         return check(&name, &input, &options, arguments);
     }
-    let done = input.schedule(&options).map_err(wrong)?;
-    for refused in &done.refused {
-        say(&format!("note: {name}: {}: not scheduled: {}", refused.place, refused.why));
+    let done = input.schedule(&options);
+    let refused = match &done {
+        Ok(done) => done.refused.as_slice(),
+        Err(Error::Tile(TileError::NoneScheduled(refused))) => refused.as_slice(),
+        Err(_) => &[],
+    };
+    for RefusedLoop { place, why } in refused {
+        say(&format!("note: {name}: {place}: not scheduled: {why}"));
     }
+    let done = done.map_err(wrong)?;
     for found in done.loops.iter().filter(|found| found.parts > 1) {
         let than = match found.whole {
             Some(ii) => format!("whole ones need an II of {ii}"),
