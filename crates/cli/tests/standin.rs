@@ -47,8 +47,9 @@ impl Scene {
     fn script(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-        std::fs::write(&path, text).expect("written");
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("set");
+        let source = path.with_extension("text");
+        std::fs::write(&source, text).expect("written");
+        copy_executable(&source, &path);
         path
     }
 
@@ -74,6 +75,14 @@ impl Scene {
     fn read(&self, name: &str) -> Vec<u8> {
         std::fs::read(self.path(name)).expect(name)
     }
+}
+
+/// Copies what is to be run, in a process of its own: while one thread of this process writes a file, another may start a command that inherits
+/// it, open for writing, and nobody can run such a file ("text file busy").
+fn copy_executable(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg(from).arg(to).status().expect("cp runs");
+    assert!(copied.success(), "cp: {copied}");
+    std::fs::set_permissions(to, PermissionsExt::from_mode(0o755)).expect("set");
 }
 
 fn input(name: &str) -> PathBuf {
@@ -162,7 +171,7 @@ fn called_as_ptxas_by_a_link_or_as_a_copy() {
         std::fs::create_dir(scene.path(folder)).expect("made");
     }
     symlink(SASSAFRAS, scene.path("link/ptxas")).expect("linked");
-    std::fs::copy(SASSAFRAS, scene.path("copy/ptxas")).expect("copied");
+    copy_executable(Path::new(SASSAFRAS), &scene.path("copy/ptxas"));
     let folders = ["link", "copy", "real"].map(|folder| scene.path(folder)).to_vec();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = folders.into_iter().chain(std::env::split_paths(&path));
@@ -427,9 +436,8 @@ fn a_folder_that_may_not_be_written_stays_as_ptxas_left_it() {
     } else {
         std::fs::remove_file(folder.join("new")).expect("there");
         let (program, cubin) = (scene.path("sassafras"), scene.path("good.cubin"));
-        std::fs::copy(SASSAFRAS, &program).expect("copied");
+        copy_executable(Path::new(SASSAFRAS), &program);
         std::fs::copy(input("good.cubin"), &cubin).expect("copied");
-        mode(&program, 0o755);
         mode(&cubin, 0o644);
         mode(scene.folder.path(), 0o755);
         std::os::unix::fs::chown(folder.join("k.cubin"), Some(NOBODY), None).expect("root may");
