@@ -14,7 +14,6 @@ use crate::steady::{Cycles, Steady, Watched};
 use crate::table::{Row, Rows};
 use crate::trace::{Trace, Traced, causes};
 use crate::units::{Bound, Units};
-use crate::way::{self, Way};
 use sassafras_deps::cyclic::critical_recurrence;
 use sassafras_deps::{BuildOptions, EdgeKind, build};
 use sassafras_ir::cfg::Cfg;
@@ -23,10 +22,12 @@ use sassafras_ir::loops::{Loop, Loops};
 use sassafras_ir::{Block, Effects, Function, Inst};
 use sassafras_machine::multiprocessor::Launch;
 use sassafras_tepid::classify::{Class, Place, Profile};
+use sassafras_tepid::clock::Time;
 use sassafras_tepid::code::index;
 use sassafras_tepid::function::times;
 use sassafras_tepid::latency::Mined;
 use sassafras_tepid::replay::Issue;
+use sassafras_tepid::way::{self, Way};
 use sassafras_tepid::{Code, Fields, Original};
 use serde::Serialize;
 
@@ -87,6 +88,8 @@ pub struct Summary {
     /// Those of them that were not looked at: there is too much in loops inside loops.
     #[serde(skip_serializing_if = "is_zero")]
     pub loops_left_out: u32,
+    /// Cycles per warp by the clock that judges what `schedule` writes ([`sassafras_tepid::clock`]).
+    pub cycles: u64,
     /// Estimated latency: cycles for one warp alone, loops taken to go round ten times.
     pub latency: f64,
     /// The same per warp when all overlap.
@@ -288,6 +291,7 @@ pub fn analyze(subject: &Subject<'_, '_>) -> Kernel {
         blocks: blocks.len() as u32,
         loops: loops.len() as u32,
         loops_left_out: (loops.len() - loop_reports.len()) as u32,
+        cycles: Time::of(code, &fields, occupancy.warps).cycles(),
         latency: sum(|block| block.time),
         throughput: sum(|block| block.tepid_time),
         live_peak: live.iter().copied().max().unwrap_or(0),

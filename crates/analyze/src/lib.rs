@@ -3,7 +3,7 @@
 //! Everything here is read off code as it stands, its control fields included, by running it on the model that the scheduler uses
 //! ([`sassafras_tepid::replay`]). The data flow for a function:
 //!
-//! 1. [`way`]: the instructions that a warp goes through, in a loop and in the whole function;
+//! 1. [`way`](sassafras_tepid::way): the instructions that a warp goes through, in a loop and in the whole function;
 //! 2. [`steady`]: these run on the model, with all warps that there are and with one alone;
 //! 3. from that, a file per question: [`units`] (who is busy), [`hiding`] (what latencies cost), [`blocks`] and [`ratios`] (the documented
 //!    statistics per block and loop class), [`scoreboards`], [`critical`] (the chain that an iteration waits for), [`occupancy`],
@@ -26,7 +26,6 @@ pub mod steady;
 pub mod table;
 pub mod trace;
 pub mod units;
-pub mod way;
 
 pub use kernel::{Kernel, LoopReport, Subject, analyze};
 

@@ -5,7 +5,6 @@ use sassafras_analyze::hiding::hiding;
 use sassafras_analyze::scoreboards::pressure;
 use sassafras_analyze::steady::{Steady, Watched};
 use sassafras_analyze::units::Units;
-use sassafras_analyze::way;
 use sassafras_deps::{BuildOptions, build};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::dominators::Dominators;
@@ -15,6 +14,7 @@ use sassafras_ir::{Inst, Module};
 use sassafras_machine::Arch;
 use sassafras_machine::guidance::GuidanceUnit;
 use sassafras_tepid::latency::Mined;
+use sassafras_tepid::way;
 use sassafras_tepid::{Code, Fields};
 
 fn module(blocks: &str) -> Module {

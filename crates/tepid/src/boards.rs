@@ -11,10 +11,14 @@
 //! whose sources are overwritten before something else shows that they have been read. What leaves a block under way
 //! keeps its scoreboard into the next one, and around a loop.
 //!
+//! Or each keeps the one that it came with ([`Keep`]), and only what came without one gets one in this way: where little moved, the
+//! compiler that made the code knew where everybody waits, in other blocks, too.
+//!
 //! Cost: linear in the operands. Source: the ptxas-scheduling document, barrier assignment (a pool of free barriers,
 //! returned when all dependents have waited), with sharing in place of eviction.
 
 use crate::code::{Code, Special, index};
+use crate::control::Keep;
 use crate::original::Original;
 use fixedbitset::FixedBitSet;
 use sassafras_ir::cfg::Cfg;
@@ -50,9 +54,9 @@ struct Known {
 
 /// Assigns scoreboards to all instructions of a function. `reads` names those whose sources need one.
 pub fn assign(
-    code: &Code<'_>,
-    original: &Original,
+    (code, original): (&Code<'_>, &Original),
     cfg: &Cfg,
+    keep: Keep<'_>,
     reads: &mut FixedBitSet,
     given: &mut Given,
 ) -> Vec<Boards> {
@@ -61,6 +65,7 @@ pub fn assign(
     let mut assigner = Assigner {
         code,
         original,
+        keep: keep != Keep::Nothing,
         boards: vec![Boards::default(); f.inst_count()],
         leaving: vec![Vec::new(); f.block_count()],
         last_writer: vec![NOBODY; usize::from(crate::code::LANES)],
@@ -76,7 +81,15 @@ pub fn assign(
             assigner.block(cfg, block, reads, &mut given.by_block[block.as_u32() as usize]);
         }
     }
-    assigner.boards
+    let mut boards = assigner.boards;
+    if let Keep::Blocks(kept) = keep {
+        for inst in kept.ones() {
+            let came = &original.fields[inst];
+            boards[inst].write = came.write.or(boards[inst].write);
+            boards[inst].read = came.read.or(boards[inst].read);
+        }
+    }
+    boards
 }
 
 const NOBODY: u32 = u32::MAX;
@@ -130,6 +143,8 @@ struct Held {
 struct Assigner<'a, 'f> {
     code: &'a Code<'f>,
     original: &'a Original,
+    /// Whether instructions keep what they came with.
+    keep: bool,
     boards: Vec<Boards>,
     leaving: Vec<Vec<Leaving>>,
     last_writer: Vec<u32>,
@@ -203,8 +218,8 @@ impl Assigner<'_, '_> {
             // What nobody waits for is over when it is done.
             let ready = need.at + need.latency;
             let until = need.until.unwrap_or_else(|| unknown(end, ready, need.at));
-            let pinned = self.pinned(need.inst, &need);
-            let board = pinned.unwrap_or_else(|| self.choose(&held, &last_used, until, ready, need.at));
+            let kept = self.kept(need.inst, &need);
+            let board = kept.unwrap_or_else(|| self.choose(&held, &last_used, until, ready, need.at));
             hold(&mut held, board, until, ready);
             last_used[usize::from(board)] = need.at + 1;
             let boards = &mut self.boards[index(need.inst)];
@@ -367,11 +382,11 @@ impl Assigner<'_, '_> {
         }
     }
 
-    /// The scoreboard that an instruction keeps, if a `DEPBAR` counts on it.
-    fn pinned(&self, inst: Inst, need: &Need) -> Option<u8> {
+    /// The scoreboard that an instruction keeps: if a `DEPBAR` counts on it, or where all do.
+    fn kept(&self, inst: Inst, need: &Need) -> Option<u8> {
         let old = &self.original.fields[index(inst)];
         let board = if need.is_read { old.read } else { old.write };
-        board.filter(|board| self.original.pinned >> board & 1 == 1)
+        board.filter(|board| self.keep || self.original.pinned >> board & 1 == 1)
     }
 
     fn choose(&self, held: &[Option<Held>; 6], last_used: &[u32; 6], until: u32, ready: u32, at: u32) -> u8 {

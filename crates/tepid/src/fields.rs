@@ -13,6 +13,7 @@
 use crate::boards::Boards;
 use crate::came::{Step, least_cycles};
 use crate::code::{Between, Code, Distances, LANES, Sighting, Special, Touch, index};
+use crate::control::Keep;
 use crate::obstacle::{Obstacle, Rule, Unsolvable};
 use crate::original::{Depbar, Fields, Original};
 use crate::spacing::{LONGEST, Spacing, longest_read};
@@ -26,6 +27,7 @@ use sassafras_machine::constants;
 use sassafras_machine::dispatch::Pipe;
 use sassafras_machine::mined::seen::REACH;
 use sassafras_machine::mined::{File, Use};
+use smallvec::SmallVec;
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -126,8 +128,7 @@ impl<'c, 'f> Tools<'c, 'f> {
 /// Waits and stalls for every instruction. Instructions whose sources are overwritten with nothing to wait for are
 /// added to `reads`: they need a read scoreboard, and the fields do not count. Those that are `eased` stand no further behind others than they came.
 pub fn assign<'f>(
-    code: &Code<'f>,
-    original: &Original,
+    (code, original, keep): (&Code<'f>, &Original, Keep<'_>),
     cfg: &Cfg,
     boards: &[Boards],
     (reads, eased): (&mut FixedBitSet, &FixedBitSet),
@@ -140,6 +141,7 @@ pub fn assign<'f>(
     let mut pass = Pass {
         code,
         original,
+        keep,
         boards,
         cfg,
         distances,
@@ -155,9 +157,15 @@ pub fn assign<'f>(
         eased,
         settles: FxHashMap::default(),
         left: FxHashMap::default(),
+        arounds: FxHashMap::default(),
     };
     for block in f.blocks() {
-        f.block_insts(block).iter().for_each(|&inst| pass.block_of[index(inst)] = block);
+        for &inst in f.block_insts(block) {
+            pass.block_of[index(inst)] = block;
+            if keep.keeps(inst) {
+                pass.floors[index(inst)] = original.fields[index(inst)].stall;
+            }
+        }
     }
     pass.run()?;
     Ok(pass.fields)
@@ -272,6 +280,7 @@ struct Visit {
 struct Pass<'a, 'c, 'f> {
     code: &'a Code<'f>,
     original: &'a Original,
+    keep: Keep<'a>,
     boards: &'a [Boards],
     cfg: &'a Cfg,
     distances: &'a mut Distances<'c, 'f>,
@@ -292,6 +301,8 @@ struct Pass<'a, 'c, 'f> {
     settles: FxHashMap<Inst, u8>,
     /// Cycles that the code that came left from one instruction to another.
     left: FxHashMap<(Inst, Inst), u16>,
+    /// The same to one of the next iteration; whether it waits is part of the question.
+    arounds: FxHashMap<(Inst, Inst, bool), i32>,
 }
 
 impl Pass<'_, '_, '_> {
@@ -543,7 +554,8 @@ impl Pass<'_, '_, '_> {
         let effects = code.f.inst(inst).effects;
         // Once a block has been gone through often, waits only grow, so that everything settles.
         let settling = self.visits[self.block_of[index(inst)].as_u32() as usize] > FREE_VISITS;
-        let mut mask = at_least | if settling { self.fields[index(inst)].wait } else { 0 };
+        let came = if self.keep.keeps(inst) { self.original.fields[index(inst)].wait } else { 0 };
+        let mut mask = at_least | came | if settling { self.fields[index(inst)].wait } else { 0 };
         let mut ready = Ready { at: clock, rule: None };
         let guard = self.guard(inst);
         for touch in code.reads(inst).iter().chain(code.writes(inst)) {
@@ -607,14 +619,28 @@ impl Pass<'_, '_, '_> {
         let last = self.state.recent.last().map(|recent| recent.inst);
         let block = self.block_of[index(inst)];
         let waits = self.fields[index(inst)].wait != 0;
+        let mut carried: SmallVec<[(Inst, i32); 4]> = SmallVec::new();
         for &Recent { inst: first, at: issued, .. } in recent.iter().rev() {
             // Nothing is further away than the longest stall.
             if clock - issued >= i32::from(REACH) || ready.at - issued >= LONGEST {
                 break;
             }
-            let together = self.block_of[index(first)] == block;
-            let next = together && last == Some(first);
-            let cycles = self.spacing.needed(first, inst, next, together, waits);
+            let same = self.block_of[index(first)] == block;
+            // In a loop of one block: what the iteration before leaves.
+            let before = issued < 0;
+            let next = same && last == Some(first);
+            let cycles = match self.spacing.needed(first, inst, next, same, waits) {
+                Some(cycles) => cycles,
+                None if before => {
+                    carried.push((first, issued));
+                    continue;
+                }
+                None => self.spacing.kept(first, inst, waits),
+            };
+            ready.not_before(issued + cycles, Rule::Seen { first, cycles: cycles as u16 });
+        }
+        for (first, issued) in carried {
+            let cycles = self.around(first, inst, waits);
             ready.not_before(issued + cycles, Rule::Seen { first, cycles: cycles as u16 });
         }
     }
@@ -698,14 +724,41 @@ impl Pass<'_, '_, '_> {
         let together = self.block_of[index(pending.producer)] == self.block_of[index(inst)];
         let cycles = self.ease(pending.producer, inst, cycles);
         // Compilers may know better than what was seen of them.
-        let kept = || self.spacing.kept_read(pending.producer, inst) as u16;
+        let keeps = together && (still || matches!(seen, Sighting::Rare | Sighting::Least(_)));
+        let kept = match pending.number {
+            _ if !keeps => 0,
+            // Of the iteration before.
+            0 => match self.around(pending.producer, inst, false) {
+                cycles if cycles < LONGEST => cycles.min(longest_read()),
+                _ => LONGEST,
+            },
+            _ => self.spacing.kept_read(pending.producer, inst),
+        } as u16;
         match seen {
-            _ if still && together => cycles.max(kept()),
-            Sighting::Rare if together => cycles.max(kept()),
-            Sighting::Least(least) if together => cycles.max(least.min(kept())),
+            _ if still && together => cycles.max(kept),
+            Sighting::Rare if together => cycles.max(kept),
+            Sighting::Least(least) if together => cycles.max(least.min(kept)),
             Sighting::Least(least) => cycles.max(least.min(longest_read() as u16)),
             Sighting::Rare | Sighting::Unasked => cycles,
         }
+    }
+
+    /// Cycles that the code that came left from an instruction to one that follows in the next iteration of a loop, the longest stall where
+    /// there are more, or where a wait on the way takes longer than stalls tell.
+    fn around(&mut self, first: Inst, second: Inst, waits: bool) -> i32 {
+        if let Some(&known) = self.arounds.get(&(first, second, waits)) {
+            return known;
+        }
+        let fields = &self.original.fields;
+        let step = |other: Inst| match other {
+            _ if !waits && fields[index(other)].wait != 0 => Step::Unknown,
+            _ if other == second => Step::Found,
+            _ => Step::On,
+        };
+        let left = self.came(first, LONGEST as u32, step);
+        let cycles = left.map_or(LONGEST, |left| left.max(1) as i32);
+        self.arounds.insert((first, second, waits), cycles);
+        cycles
     }
 
     /// Cycles until the warp's turn may go to other threads of it. What takes longer than any stall, or what no table knows, takes no

@@ -6,7 +6,8 @@
 //!
 //! Every cycle one warp may issue: the one that issued last if it has kept its turn, else any other, else itself. A warp can issue when
 //! its stall is over, the scoreboards that it waits for are clear and its pipes are free. An instruction whose sources cannot be read
-//! within the window of the register banks holds everybody up. At a barrier warps wait for each other. Copies that run beside the warp are
+//! within the window of the register banks holds everybody up. A stall of 0 lets the pipeline drain: what follows comes when all results of fixed
+//! latency have settled. At a barrier warps wait for each other. Copies that run beside the warp are
 //! gathered by `LDGDEPBAR`, matrix products of a warpgroup by their group; `DEPBAR` and `WARPGROUP.DEPBAR` wait for all but so many.
 //!
 //! [`Replay::cycles`] says how long it takes, [`Replay::watch`] what every cycle was lost to.
@@ -48,6 +49,8 @@ struct Step {
     sources: Sources,
     /// Cycles until the result is there, and until the sources are read.
     latencies: [u32; 2],
+    /// Cycles until a result of fixed latency has settled; 0 for what takes its time.
+    settle: u32,
     meets: bool,
     beside: Beside,
 }
@@ -120,6 +123,8 @@ struct Warp {
     /// When its stall is over, and when its last instruction was.
     next: u32,
     since: u32,
+    /// When the last of its results of fixed latency has settled.
+    drained: u32,
     /// When each scoreboard is clear.
     boards: [u32; BOARDS],
     /// When each of those who set it is done, where somebody counts them.
@@ -153,6 +158,7 @@ impl Replay {
                 pipes: facts.pipes,
                 sources: facts.sources,
                 latencies: [code.op(inst).expected.write, code.op(inst).expected.read].map(u32::from),
+                settle: if code.op(inst).decoupled { 0 } else { code.settle(inst).into() },
                 meets: code.f.inst(inst).effects.contains(Effects::BARRIER) && !code.has_group(&[inst]),
                 beside: Beside::of(code, inst),
             }
@@ -376,7 +382,11 @@ impl Warp {
             }
         }
         self.since = now + 1;
-        self.next = now + u32::from(step.fields.stall.max(1));
+        self.drained = self.drained.max(started + step.settle);
+        self.next = match step.fields.stall {
+            0 => self.drained.max(now + 1),
+            stall => now + u32::from(stall),
+        };
         self.meets = step.meets;
         self.at = if self.at + 1 == replay.steps.len() { 0 } else { self.at + 1 };
         latencies.map(|latency| started + latency)

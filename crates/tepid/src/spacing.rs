@@ -63,8 +63,15 @@ impl<'c, 'f> Spacing<'c, 'f> {
     }
 
     /// Cycles from one instruction to another. `next`: nothing stands between; `together`: they are in one block; `waits`: the
-    /// second waits for a scoreboard.
-    pub fn needed(&mut self, first: Inst, second: Inst, next: bool, together: bool, waits: bool) -> i32 {
+    /// second waits for a scoreboard. None: as many as it came with, see [`Spacing::kept`].
+    pub fn needed(
+        &mut self,
+        first: Inst,
+        second: Inst,
+        next: bool,
+        together: bool,
+        waits: bool,
+    ) -> Option<i32> {
         let still = self.original.is_still(first) || self.original.is_still(second);
         let near = self.known(Kind::Near, first, second);
         let next = if next { self.known(Kind::Next, first, second) } else { RARE };
@@ -79,15 +86,14 @@ impl<'c, 'f> Spacing<'c, 'f> {
         let still_waits = || waits && together && self.waited(first, second);
         match least {
             // Nothing is closer.
-            Some(1) => 1,
-            Some(least) if still_waits() => least.min(self.kept(first, second, waits)),
-            Some(least) => least,
-            None => self.kept(first, second, waits),
+            Some(1) => Some(1),
+            Some(least) if still_waits() => Some(least.min(self.kept(first, second, waits))),
+            least => least,
         }
     }
 
-    /// Cycles that a pair keeps of those that it came with.
-    fn kept(&self, first: Inst, second: Inst, waits: bool) -> i32 {
+    /// Cycles that a pair of one block and one iteration keeps of those that it came with.
+    pub fn kept(&self, first: Inst, second: Inst, waits: bool) -> i32 {
         match self.came(first, second) {
             Some((before, waited)) if !waited || waits => before.min(LONGEST),
             _ => LONGEST,

@@ -5,7 +5,7 @@ use sassafras_ir::{Function, Inst, Lane, RegClass};
 use sassafras_machine::Arch;
 use sassafras_tepid::function::choose;
 use sassafras_tepid::schedule::{Policy, Settings};
-use sassafras_tepid::{Code, Fields, Original, rebuild};
+use sassafras_tepid::{Code, Fields, Keep, Original, rebuild, rebuild_with};
 
 fn function(text: &str) -> Function {
     let module = parse(&format!("func f sm_90 (R0, R2) {{\n{text}\n}}")).expect("parses");
@@ -329,4 +329,36 @@ fn who_reads_a_clock_waits_for_what_is_timed() {
     };
     let waits = |wait: u128| fields(&function(&text(wait)))[1].wait != 0;
     assert_eq!([waits(8), waits(0)], [true, false]);
+}
+
+#[test]
+fn what_came_is_kept_where_it_serves() {
+    let word = |stall: u128, write: u128, wait: u128| {
+        format!("raw({:#x})", wait << 116 | 7 << 113 | write << 110 | 1 << 109 | stall << 105)
+    };
+    let text = format!(
+        "^a:\n R4 = LDG global.4[R0] {}\n R5 = LDG global.4[R2] {}\n R6 = FADD R4, R2 {}\n R7 = FADD R5, R6 {}\n \
+         ^b:\n R8 = FADD R7, R6 {}\n EXIT !exit {}",
+        word(6, 3, 0),
+        word(2, 3, 0),
+        word(9, 7, 1 << 3),
+        word(2, 7, 0),
+        word(5, 7, 0),
+        word(5, 7, 0)
+    );
+    let f = function(&text);
+    let code = Code::new(&f, &[], arch());
+    let original = Original::new(&code);
+    let made = |keep: Keep<'_>| rebuild_with(&code, &original, keep).expect("fields");
+    let boards = |keep: Keep<'_>| made(keep)[..2].iter().map(|field| field.write).collect::<Vec<_>>();
+    assert_eq!(boards(Keep::Nothing), [Some(0), Some(1)]);
+    let (none, all) = (Default::default(), (0..f.inst_count()).collect());
+    assert_eq!(boards(Keep::Blocks(&none)), [Some(3), Some(3)]);
+    assert_eq!(made(Keep::Blocks(&none))[2].stall, 4, "stalls are computed");
+    let kept = made(Keep::Blocks(&all));
+    // The first block is 2 cycles short of what its result needs in the second one: that is mended, and nothing else.
+    let stalls: Vec<u8> = kept.iter().map(|field| field.stall).collect();
+    assert_eq!(stalls, [6, 2, 9, 4, 5, 5]);
+    let other = |field: &Fields| (field.write, field.read, field.wait);
+    assert!(kept.iter().map(other).eq(original.fields.iter().map(other)));
 }

@@ -44,6 +44,14 @@ fn stalls_are_waited_for_unless_another_warp_goes() {
 }
 
 #[test]
+fn a_stall_of_nothing_lets_the_pipeline_drain() {
+    let spread = cycles(SUM, &[stall(15), stall(1)], 1);
+    let drained = cycles(SUM, &[stall(0), stall(1)], 1);
+    assert!((4.0..spread).contains(&drained), "{drained}");
+    assert_eq!(cycles(SUM, &[stall(0), stall(0)], 1), 2.0 * (drained - 1.0));
+}
+
+#[test]
 fn who_waits_for_a_scoreboard_waits_for_the_result() {
     let body = " R4 = MUFU.RSQ R0\n R5 = FADD R4, R3\n";
     let sets = Fields { write: Some(0), ..stall(1) };
