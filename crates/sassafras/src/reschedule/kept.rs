@@ -75,12 +75,27 @@ pub enum Kept {
         /// The hazard.
         what: String,
     },
+    /// As it would be written, it takes longer.
+    #[error("the new order takes {after} cycles as it would be written, the original {before}")]
+    Slower {
+        /// Cycles of the code around it as it came.
+        before: u64,
+        /// Cycles of the same code with the new order.
+        after: u64,
+    },
     /// An instruction crosses an address that a symbol, a relocation or a table names.
     #[error("an instruction crosses a place that is named")]
     CrossesName,
     /// Rows of call-frame data have to stay in order.
     #[error("rows of call-frame data change places")]
     CrossesFrameRow,
+}
+
+impl Kept {
+    /// Whether nothing was in the way but that the new order is no faster.
+    pub fn is_slower(&self) -> bool {
+        matches!(self, Kept::Slower { .. })
+    }
 }
 
 impl Serialize for Kept {

@@ -41,10 +41,8 @@ pub type Key = [u8; 32];
 pub struct Remade {
     /// Instructions of a form that never ran rescheduled on a device.
     pub unproven: u64,
-    /// Cycles of the model for what came.
-    pub before: u64,
-    /// Cycles of the model for what was made of it.
-    pub after: u64,
+    /// Cycles by the clock, before and after.
+    pub cycles: (u64, u64),
     /// Its new orders.
     pub standing: Vec<Proposal>,
     fields: Option<Vec<u32>>,
@@ -57,14 +55,14 @@ impl Remade {
     /// With new control fields, empty where none are made; none where the routine stays as it came.
     pub fn new(
         unproven: u64,
-        (before, after): (u64, u64),
+        cycles: (u64, u64),
         standing: &[Proposal],
         fields: Option<&[tepid::Fields]>,
     ) -> Remade {
         let packed = |fields: &[tepid::Fields]| {
             fields.iter().map(|field| (field.insert(0) >> CONTROL) as u32).collect()
         };
-        Remade { unproven, before, after, standing: standing.to_vec(), fields: fields.map(packed) }
+        Remade { unproven, cycles, standing: standing.to_vec(), fields: fields.map(packed) }
     }
 
     /// The control fields.

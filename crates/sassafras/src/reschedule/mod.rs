@@ -7,6 +7,7 @@
 
 mod anti;
 mod bisection;
+mod judge;
 mod kept;
 mod known;
 mod launch;

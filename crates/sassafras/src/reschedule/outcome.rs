@@ -35,7 +35,7 @@ pub struct Outcome {
     pub blocks: u64,
     /// How many are of a form that never ran rescheduled on a device, and stay in place.
     pub unproven: u64,
-    /// Cycles of the model for what matters of it, loops counted more often; none where no model was asked.
+    /// Cycles by the clock ([`sassafras_tepid::clock`]): per warp, loops counted more often; none where nothing was timed.
     pub cycles: Option<Change>,
     /// Cycles of all stalls, every instruction counted once.
     pub stalls: Change,
@@ -85,8 +85,8 @@ pub struct Notes {
 }
 
 impl Notes {
-    /// What the model says about one more function of the section.
-    pub fn estimated(&mut self, before: u64, after: u64) {
+    /// What the clock says of one more function of the section, before and after.
+    pub fn estimated(&mut self, (before, after): (u64, u64)) {
         let cycles = self.cycles.get_or_insert_default();
         cycles.before += before;
         cycles.after += after;
@@ -137,7 +137,8 @@ impl Outcome {
             orders: notes.orders.iter().map(|(name, blocks)| print(name, blocks)).collect(),
         };
         // Where nothing changes in the end, what was in the way first says why.
-        let first = outcome.left.first().filter(|_| outcome.units.is_empty()).map(|left| left.why.clone());
+        let in_the_way = outcome.left.iter().find(|left| !left.why.is_slower());
+        let first = in_the_way.filter(|_| outcome.units.is_empty()).map(|left| left.why.clone());
         if let Some(why) = kept.or(first) {
             outcome.keep(why);
         }

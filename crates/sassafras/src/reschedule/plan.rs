@@ -1,15 +1,17 @@
 //! Goal: the new order and the new control fields of one section, or why there are none.
 
+use super::judge::Judge;
 use super::kept::Kept;
 use super::known::{self, Known, Remade};
 use super::orders::Written;
 use super::outcome::{Left, Notes};
 use super::places::Places;
-use super::propose::{self, Subject, estimate, propose};
+use super::propose::{self, Subject, propose};
 use super::settle::{Fault, Proposal, Settled, put, settle, suspects};
 use super::unproven::Unproven;
 use super::{Control, Options, Order, RoutineId, Unit, serial};
 use crate::listing::Listing;
+use fixedbitset::FixedBitSet;
 use sassafras_cubin::{Code, CodeEdit, Cubin, RewriteOptions};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::dominators::Dominators;
@@ -20,6 +22,7 @@ use sassafras_machine::Arch;
 use sassafras_sass::program::{Program, Relative, Routine};
 use sassafras_sass::rename::Renamer;
 use sassafras_tepid as tepid;
+use sassafras_tepid::Keep;
 use sassafras_verify::hazards::{self, Rules};
 
 /// So many hazards are looked at at once.
@@ -116,7 +119,7 @@ fn remake_once(
         && repeat(routine, &remade, subject, places, options)
     {
         notes.unproven += remade.unproven;
-        notes.estimated(remade.before, remade.after);
+        notes.estimated(remade.cycles);
         notes.stand(&remade.standing);
         return Ok(remade.fields());
     }
@@ -172,6 +175,7 @@ fn remake(
 ) -> Result<Made, Kept> {
     let (lifted, arch) = (&mut routine.lifted, subject.arch);
     let mut original = tepid::Original::new(&tepid::Code::new(&lifted.function, &lifted.sources, arch));
+    let judge = Judge::new(lifted, &original, subject, options);
     let came = lifted.function.clone();
     original.hold(&mut lifted.function);
     let unproven = Unproven::of(&lifted.function, arch);
@@ -182,10 +186,10 @@ fn remake(
         proposed.retain(|block| !unproven.holds(block));
     }
     let unproven = unproven.insts.len() as u64;
-    let (proposals, turns, wants_fields) = match proposed.made {
+    let (proposals, turns, wants_fields) = match proposed {
         propose::Made::Nothing => {
-            let cycles = (proposed.before, proposed.after.unwrap_or(proposed.before));
-            notes.estimated(cycles.0, cycles.1);
+            let cycles = (judge.before(), judge.before());
+            notes.estimated(cycles);
             return Ok(Made { fields: None, clean: Some(Clean { unproven, cycles, standing: Vec::new() }) });
         }
         propose::Made::Turns(fields) => (Vec::new(), Some(fields), true),
@@ -199,24 +203,41 @@ fn remake(
             return Err(crossed);
         }
         if options.control != Control::Rebuild {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), None));
         }
-        let fields = match &turns {
-            Some(fields) => fields.clone(),
-            None => fields(routine, &original, arch)?,
+        let lifted = &routine.lifted;
+        let code = tepid::Code::new(&lifted.function, &lifted.sources, arch);
+        let made = match &turns {
+            Some(fields) => vec![fields.clone()],
+            None => fields(routine, &code, &original, judge.kept(routine).as_ref())?,
         };
-        hazards(routine, &fields, arch, subject.checked).map(|()| fields)
+        let timed = made.into_iter().map(|fields| (judge.time(routine, &code, &fields), fields));
+        let mut timed: Vec<_> = timed.collect();
+        timed.sort_by_key(|(time, _)| time.sixteenths());
+        let mut faults = None;
+        for (time, fields) in timed {
+            let cycles =
+                hazards(routine, &fields, arch, subject.checked).and_then(|()| judge.judge(routine, &time));
+            match cycles {
+                Ok(cycles) => return Ok((fields, Some(cycles))),
+                Err(found) => drop(faults.get_or_insert(found)),
+            }
+        }
+        Err(faults.unwrap_or_default())
     };
     let Settled { made, standing, kept } = settle(routine, proposals, &Renamer::new(arch), attempt);
-    original.hold(&mut routine.lifted.function);
-    let after = match proposed.after {
-        Some(after) if kept.is_empty() => after,
-        _ if standing.is_empty() => proposed.before,
-        _ => estimate(&routine.lifted, subject, options),
+    let (made, after) = match made {
+        Ok((fields, after)) => (Ok(fields), after),
+        Err(why) => (Err(why), None),
     };
-    notes.estimated(proposed.before, after);
-    notes.stand(&standing);
     let stays = made.is_err() || standing.is_empty() && !wants_fields;
+    let after = if stays { judge.before() } else { after.unwrap_or(judge.before()) };
+    let cycles = (judge.before(), after);
+    // What the words of the whole section decide (`--control serial`) is not timed.
+    if options.control == Control::Rebuild {
+        notes.estimated(cycles);
+    }
+    notes.stand(&standing);
     let is_clean = made.is_ok() && kept.is_empty();
     for kept in kept {
         let first = routine.lifted.function.block_insts(kept.block).iter().min();
@@ -226,26 +247,38 @@ fn remake(
     if let Err(why) = &made {
         notes.left.push(Left { offset: routine.range.start, block: None, why: why.clone() });
     }
-    let cycles = (proposed.before, after);
     let clean = is_clean.then_some(Clean { unproven, cycles, standing });
     Ok(Made { fields: made.ok().filter(|_| !stays), clean })
 }
 
-/// New control fields for the instructions of a routine as they stand.
+/// New control fields for the instructions of a routine as they stand: with what blocks that are kept came with, as far as it serves, and all anew.
+/// Where nothing may be kept, the last alone.
 fn fields(
     routine: &Routine,
+    code: &tepid::Code<'_>,
     original: &tepid::Original,
-    arch: Arch,
-) -> Result<Vec<tepid::Fields>, Vec<Fault>> {
-    let f = &routine.lifted.function;
-    let made = tepid::rebuild(&tepid::Code::new(f, &routine.lifted.sources, arch), original);
-    made.map_err(|unsolvable| {
-        let listing = Listing::new(arch, routine);
-        let why = unsolvable.describe(|inst| format!("`{}`", listing.line(inst)));
-        let why = Kept::NoControlFields(why);
-        let involved = [Some(unsolvable.inst), unsolvable.producer()];
-        vec![Fault { suspects: suspects(f, involved.into_iter().flatten()), why }]
-    })
+    kept: Option<&FixedBitSet>,
+) -> Result<Vec<Vec<tepid::Fields>>, Vec<Fault>> {
+    let sources = kept.map(Keep::Blocks).into_iter().chain([Keep::Nothing]);
+    let mut made = Vec::new();
+    let mut unsolvable = None;
+    for keep in sources {
+        match tepid::rebuild_with(code, original, keep) {
+            Ok(fields) if made.contains(&fields) => {}
+            Ok(fields) => made.push(fields),
+            Err(error) => unsolvable = Some(error),
+        }
+    }
+    match unsolvable {
+        Some(unsolvable) if made.is_empty() => {
+            let listing = Listing::new(code.arch, routine);
+            let why = unsolvable.describe(|inst| format!("`{}`", listing.line(inst)));
+            let why = Kept::NoControlFields(why);
+            let involved = [Some(unsolvable.inst), unsolvable.producer()];
+            Err(vec![Fault { suspects: suspects(code.f, involved.into_iter().flatten()), why }])
+        }
+        _ => Ok(made),
+    }
 }
 
 /// Asks the checker about a routine with new control fields: about distances that compiled code was seen to leave, and, where that is wanted, about

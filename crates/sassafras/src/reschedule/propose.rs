@@ -28,27 +28,6 @@ pub struct Subject<'a> {
     pub checked: bool,
 }
 
-/// What is to become of a routine.
-pub struct Proposed {
-    /// New orders and fields.
-    pub made: Made,
-    /// Cycles of the model for what came.
-    pub before: u64,
-    /// Cycles of the model with every proposed order, where they are known.
-    pub after: Option<u64>,
-}
-
-impl Proposed {
-    /// Keeps the orders of these blocks; the others stay as they came.
-    pub fn retain(&mut self, may: impl Fn(Block) -> bool) {
-        let Made::Orders { proposals, .. } = &mut self.made else { return };
-        let all = proposals.len();
-        proposals.retain(|proposal| may(proposal.block));
-        // What the model said was said of all of them.
-        self.after = self.after.filter(|_| proposals.len() == all);
-    }
-}
-
 /// What is to be done with a routine, and so which of its control fields are made anew: one that no better order was found for keeps
 /// those that it came with.
 pub enum Made {
@@ -65,6 +44,15 @@ pub enum Made {
     },
 }
 
+impl Made {
+    /// Keeps the orders of these blocks; the others stay as they came.
+    pub fn retain(&mut self, may: impl Fn(Block) -> bool) {
+        if let Made::Orders { proposals, .. } = self {
+            proposals.retain(|proposal| may(proposal.block));
+        }
+    }
+}
+
 /// Finds orders for the blocks of a routine.
 ///
 /// # Errors
@@ -74,34 +62,15 @@ pub fn propose(
     original: &tepid::Original,
     subject: Subject<'_>,
     options: &Options,
-) -> Result<Proposed, Kept> {
-    let settings = match &options.order {
-        Order::Tepid(settings) => settings,
-        Order::Original => return Ok(wanted(lifted, Vec::new(), subject, options)),
-        Order::List(list) => {
-            let proposals = listed(lifted, list, subject, options)?;
-            return Ok(wanted(lifted, proposals, subject, options));
-        }
-        Order::Given(orders) => {
-            let proposals = give(lifted, orders, subject, options)?;
-            return Ok(wanted(lifted, proposals, subject, options));
-        }
-    };
-    Ok(search(lifted, original, settings, subject, options))
-}
-
-/// Orders that are wanted whatever the model says.
-fn wanted(lifted: &Lifted, proposals: Vec<Proposal>, subject: Subject<'_>, options: &Options) -> Proposed {
-    let before = estimate(lifted, subject, options);
-    let after = proposals.is_empty().then_some(before);
-    Proposed { made: Made::Orders { proposals, fields: true }, before, after }
-}
-
-/// Cycles of the model for a routine as it stands.
-pub fn estimate(lifted: &Lifted, subject: Subject<'_>, options: &Options) -> u64 {
-    let warps = options.launch.warps(subject.code, subject.arch);
-    let code = tepid::Code::new(&lifted.function, &lifted.sources, subject.arch);
-    tepid::function::choose(&code, &Settings { level: 0, ..Settings::default() }.for_warps(warps)).cycles.0
+) -> Result<Made, Kept> {
+    // What the user asks for is wanted whatever the model says.
+    let wanted = |proposals: Vec<Proposal>| Made::Orders { proposals, fields: true };
+    match &options.order {
+        Order::Tepid(settings) => Ok(search(lifted, original, settings, subject, options)),
+        Order::Original => Ok(wanted(Vec::new())),
+        Order::List(list) => listed(lifted, list, subject, options).map(wanted),
+        Order::Given(orders) => give(lifted, orders, subject, options).map(wanted),
+    }
 }
 
 /// Orders by the model of the machine.
@@ -111,7 +80,7 @@ fn search(
     settings: &Settings,
     subject: Subject<'_>,
     options: &Options,
-) -> Proposed {
+) -> Made {
     let Subject { name, id, arch, code, .. } = subject;
     let withheld = Multiprocessor::of(arch).withheld;
     let count = code.registers.filter(|_| !options.keep_registers);
@@ -128,13 +97,12 @@ fn search(
     };
     let all = plan.choices.len();
     plan.choices.retain(|choice| options.bisection.takes(id, choice.block.as_u32()));
-    let after = (plan.choices.len() == all).then_some(plan.cycles.1);
     // Who asks for the fields of a routine alone gets them for the order that came.
     let fields_alone = all > 0 && options.bisection.takes_fields(id) && plan.choices.is_empty();
     // Where nothing is searched, closed loops gain by fields that know all distances: on an H200 up to 3 %, and no kernel of the suite loses.
     let anew = settings.evaluations == 0 && plan.streams.any_closed() && options.bisection.takes_fields(id);
     let fields = settings.policy.is_some() || fields_alone || anew;
-    let made = if fields || !plan.choices.is_empty() {
+    if fields || !plan.choices.is_empty() {
         let proposals = plan.choices.into_iter().map(|choice| Proposal {
             block: choice.block,
             order: choice.order,
@@ -146,8 +114,7 @@ fn search(
         Made::Turns(tepid::yields::hold_streams(&prepared, original, &plan.streams))
     } else {
         Made::Nothing
-    };
-    Proposed { made, before: plan.cycles.0, after }
+    }
 }
 
 /// Orders by a strategy that looks at no control field.

@@ -291,13 +291,16 @@ fn outcomes(name: &str, strategy: &str, done: &Rescheduled) -> Result<String> {
             outcome.arch.clone(),
             outcome.instructions.to_string(),
             outcome.moved.to_string(),
-            outcome.cycles.map_or(String::new(), shown),
+            outcome.cycles.map_or(String::new(), timed),
             shown(outcome.stalls),
             shown(outcome.scoreboards),
             note(outcome),
         ]);
     }
     out.push_str(&output::render(&table));
+    if outcomes.iter().any(|outcome| outcome.cycles.is_some()) {
+        out.push_str(LEGEND);
+    }
     out.push_str(&left(outcomes));
     let kept = outcomes.iter().filter(|outcome| outcome.kept.is_some()).count();
     // As `verify --against` counts them.
@@ -331,10 +334,26 @@ fn verified(outcomes: &[Outcome]) -> String {
     }
 }
 
-/// Lines for blocks and routines that stay as they came in kernels that change.
+/// What the figures of the table are.
+const LEGEND: &str = "
+cycles: estimate per warp of the code as it is written, every loop taken to go round ten times
+";
+
+/// Cycles before and after, with what that brings.
+fn timed(cycles: Change) -> String {
+    let Change { before, after } = cycles;
+    if before == after {
+        return before.to_string();
+    }
+    let percent = 100.0 * (after as f64 - before as f64) / before.max(1) as f64;
+    format!("{before} → {after} ({percent:+.1} %)")
+}
+
+/// Lines for blocks and routines that stay as they came in kernels that change. That an order is not faster is no fault of the code.
 fn left(outcomes: &[Outcome]) -> String {
     let changed = outcomes.iter().filter(|outcome| outcome.kept.is_none());
     let all = changed.flat_map(|outcome| outcome.left.iter().map(|left| (&outcome.name, left)));
+    let all = all.filter(|(_, left)| !left.why.is_slower());
     let lines = all.clone().take(LEFT_SHOWN).map(|(name, left)| {
         let what = if left.block.is_some() { "block" } else { "routine" };
         format!("{name}, {what} at {:#x}: kept: {}\n", left.offset, left.why)
@@ -351,8 +370,10 @@ fn left(outcomes: &[Outcome]) -> String {
 fn note(outcome: &Outcome) -> String {
     match &outcome.kept {
         Some(why) => format!("kept: {why}"),
-        None if outcome.by.is_empty() && outcome.cycles.is_some() => "no better order".to_owned(),
-        None => outcome.by.join(", "),
+        None if !outcome.by.is_empty() => outcome.by.join(", "),
+        None if !outcome.units.is_empty() => "control fields alone".to_owned(),
+        None if outcome.cycles.is_some() => "unchanged: no better order".to_owned(),
+        None => String::new(),
     }
 }
 
