@@ -9,9 +9,6 @@ use sassafras_corpus_tests::{Item, cubins};
 use sassafras_tepid::schedule::{Policy, Settings};
 use std::collections::BTreeMap;
 
-/// The default takes its time: one cubin in so many gets it.
-const DEFAULT_EVERY: usize = 12;
-
 /// So many thousandths are within what the clock errs by.
 const MARGIN: u64 = 5;
 
@@ -29,12 +26,12 @@ fn cycles(done: &Rescheduled) -> BTreeMap<usize, (u64, u64)> {
 /// What is wrong with the figures of one cubin.
 fn faults(number: usize, item: &Item) -> Vec<String> {
     let name = &item.name;
-    let mut modes = vec![("rebuild", Options { order: Order::Original, ..Options::default() })];
-    match number % DEFAULT_EVERY {
-        0 => modes.push(("default", options(None))),
-        n if n % 2 == 0 => modes.push(("height", options(Some(Policy::Height)))),
-        _ => modes.push(("reverse", options(Some(Policy::Reverse)))),
-    }
+    let by_name = match number % 2 {
+        0 => ("height", options(Some(Policy::Height))),
+        _ => ("reverse", options(Some(Policy::Reverse))),
+    };
+    let rebuild = Options { order: Order::Original, ..Options::default() };
+    let modes = [("rebuild", rebuild), ("default", options(None)), by_name];
     let mut faults = Vec::new();
     let mut first: Option<BTreeMap<usize, u64>> = None;
     for (mode, options) in &modes {
