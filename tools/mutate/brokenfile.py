@@ -254,13 +254,28 @@ _LARGE, _LARGE_RATIO = 64 << 20, 125
 BOMBS = ((containers.LZ4, 15), (containers.LZ4, 75), (containers.ZSTD, 15), (containers.ZSTD, 170), (containers.ZSTD, 400))
 
 
+# Images in one file, and megabytes of code in each: code that ends as it should, as much as is scheduled of a function, and of many.
+MANY = ((1, 4), (8, 4), (40, 1))
+
+
+def many(arch, data, count, megabytes, rng):
+    """A fatbinary of so many images with so much code, the own of the first section over and over, no two of them alike."""
+    start, size = max(elf.text_sections(data).values(), key=lambda r: r[1])
+    own, entries = data[start : start + size], []
+    for n in range(count):
+        whole = long_code(data, own * (((megabytes << 20) // size) - n))
+        whole += rng.randbytes(freight(containers.ZSTD, len(whole)))
+        entries.append((arch, containers.ZSTD, zstd_packed(whole), len(whole)))
+    return fatbinary(entries) if all(entry[2] for entry in entries) else None
+
+
 def freight(compression, size):
     """How many bytes that mean nothing an image of so many has to have, so that readers which bound the proportion take it; few where no file has room for them."""
     few, many = size // _FREIGHT[compression], max(0, size - _LARGE) // _LARGE_RATIO
     return max(few, many) if many < MOST * 9 // 10 else few
 
 
-def heavy(cubins, texts, rng, bombs=BOMBS):
+def heavy(cubins, texts, rng, bombs=BOMBS, packed=MANY):
     """[(name, kind, bytes)] made of good files: `cubins` as (architecture, bytes), texts as (kind, bytes)."""
     made = []
     for arch, data in cubins:
@@ -301,4 +316,9 @@ def heavy(cubins, texts, rng, bombs=BOMBS):
                 times = (MOST - len(data) - 10) // (len(lines[n]) + 1)
                 made.append((f"{kind}: line {n + 1} {times} times: {lines[n].strip()[:60]}", kind,
                              "\n".join([*lines[:n], *[lines[n]] * times, *lines[n:]]).encode()[:MOST]))
+    for arch, data in cubins:
+        for count, megabytes in packed:
+            file = many(arch, data, count, megabytes, rng)
+            if file and len(file) < MOST:
+                made.append((f"sm_{arch}: {count} images with {megabytes} MiB of its code each", "binary", file))
     return made

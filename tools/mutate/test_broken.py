@@ -70,7 +70,8 @@ class Files(unittest.TestCase):
         self.assertEqual(data[start : start + size], b"c" * 4096)
 
     def test_heavy_files(self):
-        made = brokenfile.heavy([(90, self.CUBIN)], [("sir", b"func f {\n a = b\n}\n")], random.Random(1), [(containers.LZ4, 1)])
+        texts = [("sir", b"func f {\n a = b\n}\n")]
+        made = brokenfile.heavy([(90, self.CUBIN)], texts, random.Random(1), [(containers.LZ4, 1)], [(3, 1)])
         self.assertTrue(all(len(data) <= brokenfile.MOST for _, _, data in made))
         packed = next(data for name, _, data in made if "MiB of zeros in" in name)
         entry = containers.all_fatbinaries(packed)[0].entries[0]
@@ -78,6 +79,19 @@ class Files(unittest.TestCase):
         self.assertLess(entry.size, 130 * len(entry.stored), "as far as readers go")
         behind = next(data for name, _, data in made if "MiB of zeros behind it in" in name)
         self.assertGreater(containers.all_fatbinaries(behind)[0].entries[0].size, 1 << 20)
+
+    def test_many_images_are_no_two_alike_and_end_as_they_should(self):
+        data = brokenfile.many(90, self.CUBIN, 3, 1, random.Random(1))
+        if data is None:
+            self.skipTest("no zstd on this machine")
+        codes = []
+        for entry in containers.all_fatbinaries(data)[0].entries:
+            image = containers.unpacked(data, entry)
+            start, size = elf.text_sections(image)["a"]
+            self.assertEqual(size % 320, 0)
+            codes.append(image[start : start + size])
+        self.assertEqual(len(set(codes)), 3)
+        self.assertGreater(min(map(len, codes)), 1_000_000)
 
     def test_large_images_are_as_large_as_readers_take_them(self):
         for compression, megabytes in brokenfile.BOMBS[:-1]:

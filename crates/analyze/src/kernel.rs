@@ -28,7 +28,7 @@ use sassafras_tepid::function::times;
 use sassafras_tepid::latency::Mined;
 use sassafras_tepid::replay::Issue;
 use sassafras_tepid::way::{self, Way};
-use sassafras_tepid::{Code, Fields, Original};
+use sassafras_tepid::{Code, Fields, original};
 use serde::Serialize;
 
 /// What is asked about.
@@ -245,7 +245,7 @@ pub fn analyze(subject: &Subject<'_, '_>) -> Kernel {
     let cfg = Cfg::new(f);
     let loops = Loops::new(f, &cfg, &Dominators::new(f, &cfg));
     let occupancy = Occupancy::new(code.arch, &subject.launch);
-    let fields = Original::new(code).fields;
+    let fields = original::fields(code);
     let live = live(f, &cfg);
     let warps = occupancy.warps.max(1) as usize;
     let about = About { subject, fields: &fields, live: &live, warps, latencies: latencies(code) };

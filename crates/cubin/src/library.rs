@@ -85,6 +85,11 @@ impl<'d> Library<'d> {
         self.kind
     }
 
+    /// The size of the file.
+    pub fn size(&self) -> u64 {
+        self.source.size()
+    }
+
     /// Every image, in file order.
     pub fn images(&self) -> &[Image] {
         &self.images

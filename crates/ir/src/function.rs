@@ -6,6 +6,7 @@ use bitflags::bitflags;
 use cranelift_entity::{EntityRef, PrimaryMap, entity_impl};
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
+use std::sync::Arc;
 
 /// A block of a function, numbered in layout order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -150,6 +151,8 @@ pub struct InstSpec<'a> {
 type Interner = IndexSet<Box<str>, FxBuildHasher>;
 
 /// A function: blocks in layout order, instructions, pools.
+///
+/// Clones share the pools until one of them is changed there: another order, other effects and other words leave them alone.
 #[derive(Clone, Debug)]
 pub struct Function {
     /// Its name, as the front-end gave it.
@@ -160,10 +163,10 @@ pub struct Function {
     pub inputs: Vec<Span>,
     blocks: PrimaryMap<Block, BlockData>,
     insts: PrimaryMap<Inst, InstData>,
-    operands: Vec<Operand>,
-    mems: PrimaryMap<MemRef, MemAccess>,
-    opcodes: Interner,
-    names: Interner,
+    operands: Arc<Vec<Operand>>,
+    mems: Arc<PrimaryMap<MemRef, MemAccess>>,
+    opcodes: Arc<Interner>,
+    names: Arc<Interner>,
 }
 
 /// Several functions: what one text file holds.
@@ -182,10 +185,10 @@ impl Function {
             inputs: Vec::new(),
             blocks: PrimaryMap::new(),
             insts: PrimaryMap::new(),
-            operands: Vec::new(),
-            mems: PrimaryMap::new(),
-            opcodes: Interner::default(),
-            names: Interner::default(),
+            operands: Arc::default(),
+            mems: Arc::new(PrimaryMap::new()),
+            opcodes: Arc::default(),
+            names: Arc::default(),
         }
     }
 
@@ -223,7 +226,7 @@ impl Function {
 
     /// Adds a memory access, to be named by an operand.
     pub fn add_mem(&mut self, access: MemAccess) -> MemRef {
-        self.mems.push(access)
+        Arc::make_mut(&mut self.mems).push(access)
     }
 
     /// Appends an instruction to a block.
@@ -233,8 +236,9 @@ impl Function {
     pub fn push(&mut self, block: Block, spec: &InstSpec<'_>) -> Inst {
         let opcode = self.intern_opcode(spec.opcode);
         let first_operand = self.operands.len() as u32;
-        self.operands.extend_from_slice(spec.defs);
-        self.operands.extend_from_slice(spec.uses);
+        let operands = Arc::make_mut(&mut self.operands);
+        operands.extend_from_slice(spec.defs);
+        operands.extend_from_slice(spec.uses);
         let inst = self.insts.push(InstData {
             opcode,
             guard: spec.guard,
@@ -313,7 +317,7 @@ impl Function {
             guard.lane = read(guard.lane.into()).first();
         }
         let (first, defs) = (data.first_operand as usize, usize::from(data.defs));
-        let operands = &mut self.operands[first..first + defs + usize::from(data.uses)];
+        let operands = &mut Arc::make_mut(&mut self.operands)[first..first + defs + usize::from(data.uses)];
         for (i, operand) in operands.iter_mut().enumerate() {
             match operand {
                 Operand::Reg(span) if i < defs => *span = written(*span),
@@ -323,7 +327,7 @@ impl Function {
                     let mut access = self.mems[*mem];
                     access.base = access.base.map(&mut read);
                     access.index = access.index.map(&mut read);
-                    *mem = self.mems.push(access);
+                    *mem = Arc::make_mut(&mut self.mems).push(access);
                 }
                 _ => {}
             }
@@ -462,9 +466,9 @@ fn visit_span(span: Span, role: Role, first_part: u8, visit: &mut impl FnMut(Lan
     }
 }
 
-fn intern(set: &mut Interner, text: &str) -> usize {
+fn intern(set: &mut Arc<Interner>, text: &str) -> usize {
     match set.get_index_of(text) {
         Some(index) => index,
-        None => set.insert_full(text.into()).0,
+        None => Arc::make_mut(set).insert_full(text.into()).0,
     }
 }

@@ -23,7 +23,7 @@ mod wmma;
 pub use choice::{Choice, List};
 pub use dialect::Dialect;
 pub use list_schedule::{
-    BlockReport, Figures, FunctionReport, Options, PickReport, ScheduleError, order_blocks,
+    BlockReport, Figures, FunctionReport, Options, PickReport, ScheduleError, order_blocks, reorder_function,
     schedule_function, schedule_module,
 };
 pub use sassafras_deps::models::LatencySource;

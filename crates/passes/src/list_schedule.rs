@@ -18,7 +18,7 @@ use sassafras_deps::models::{Latencies, LatencySource};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::liveness::{self, Liveness};
 use sassafras_ir::text::print_inst;
-use sassafras_ir::{Function, Inst, Module, RegClass, pressure};
+use sassafras_ir::{Block, Function, Inst, Module, RegClass, pressure};
 use sassafras_list::strategies::Terms;
 use sassafras_list::{Direction, Schedule, Timing, time};
 use sassafras_machine::{Arch, ArchError};
@@ -232,27 +232,56 @@ fn flow(f: &Function) -> Result<(Cfg, Liveness), ScheduleError> {
 
 /// Schedules one function.
 pub fn schedule_function(f: &mut Function, options: &Options) -> Result<FunctionReport, ScheduleError> {
+    let mut blocks = Vec::with_capacity(f.block_count());
+    schedule_blocks(f, options, |report| blocks.push(report))?;
+    Ok(FunctionReport { name: f.name.clone(), arch: f.arch.clone(), blocks })
+}
+
+/// As [`schedule_function`], without a word about it: what is told of a block takes more than the block.
+pub fn reorder_function(f: &mut Function, options: &Options) -> Result<(), ScheduleError> {
+    schedule_blocks(f, options, drop)
+}
+
+/// Schedules the blocks of a function and tells what happened to each. Where an error is found, nothing has changed.
+///
+/// One block at a time is prepared, but where the orders of all of them are compared: a graph takes many times what its block does.
+fn schedule_blocks(
+    f: &mut Function,
+    options: &Options,
+    mut tell: impl FnMut(BlockReport),
+) -> Result<(), ScheduleError> {
     let arch = arch_of(f)?;
     let model = latencies(f, arch, options);
     let units = UnitTable::new(f, arch, options.latency, options.dialect);
     let (cfg, liveness) = flow(f)?;
     let shared = Shared { f: &*f, cfg: &cfg, liveness: &liveness, model: &model, units: &units };
-    let prepared: Vec<Prepared> = f.blocks().map(|block| Prepared::new(&shared, block, options)).collect();
-    let mut made: Vec<Vec<Made>> = Vec::with_capacity(prepared.len());
-    for block in &prepared {
-        made.push(make(f, &liveness, block, options)?);
-    }
-    let taken = match options.strategy {
-        Choice::Auto => auto::choose(arch, &made, options),
-        _ => vec![made.first().map_or(0, |orders| orders.len().saturating_sub(1)); made.len()],
+    let mut taken: Vec<(Block, Vec<Inst>)> = Vec::with_capacity(f.block_count());
+    let mut take = |block: &Prepared, orders, number| {
+        let (report, order) = settle(shared.f, block, orders, number, options);
+        taken.push((block.block, order));
+        tell(report);
     };
-    let mut blocks = Vec::with_capacity(prepared.len());
-    for ((block, orders), taken) in prepared.into_iter().zip(made).zip(taken) {
-        let (report, order) = settle(f, &block, orders, taken, options);
-        f.reorder(block.block, &order);
-        blocks.push(report);
+    if options.strategy == Choice::Auto {
+        let prepared: Vec<Prepared> =
+            f.blocks().map(|block| Prepared::new(&shared, block, options)).collect();
+        let made = prepared.iter().map(|block| make(f, &liveness, block, options));
+        let made = made.collect::<Result<Vec<_>, _>>()?;
+        let numbers = auto::choose(arch, &made, options);
+        for ((block, orders), number) in prepared.iter().zip(made).zip(numbers) {
+            take(block, orders, number);
+        }
+    } else {
+        for block in f.blocks() {
+            let block = Prepared::new(&shared, block, options);
+            let orders = make(f, &liveness, &block, options)?;
+            let last = orders.len() - 1;
+            take(&block, orders, last);
+        }
     }
-    Ok(FunctionReport { name: f.name.clone(), arch: f.arch.clone(), blocks })
+    for (block, order) in taken {
+        f.reorder(block, &order);
+    }
+    Ok(())
 }
 
 /// An order of a block, with what it costs.

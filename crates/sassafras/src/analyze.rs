@@ -2,6 +2,7 @@
 //!
 //! The analysis is that of `sassafras-analyze`; here it is run over every selected function of a file.
 
+use crate::bounds::LONGEST_SECTION;
 use crate::error::Error;
 use crate::listing::Listing;
 use crate::progress::{Progress, Silent};
@@ -69,6 +70,14 @@ pub fn analyze_library(
 
 fn section(site: &Site<'_, '_>, options: &AnalyzeOptions) -> Result<(Vec<Kernel>, Vec<String>), Error> {
     let (mut kernels, mut left_out) = (Vec::new(), Vec::new());
+    let instructions = site.code.bytes.len() as u64 / 16;
+    if instructions > LONGEST_SECTION {
+        let place = site.place();
+        left_out.push(format!(
+            "{place}: {instructions} instructions in one section, up to {LONGEST_SECTION} are"
+        ));
+        return Ok((kernels, left_out));
+    }
     match site.lift(&options.selection)? {
         Lifted::Routines(arch, routines) => {
             for routine in &routines {

@@ -60,6 +60,7 @@
 //! ```
 
 pub mod analyze;
+pub mod bounds;
 pub mod error;
 pub mod listing;
 pub mod progress;

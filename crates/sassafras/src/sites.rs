@@ -3,6 +3,7 @@
 //! Cubins and the sections in them are worked on in parallel, and results come in file order. A cubin is read and decompressed when
 //! its turn comes, and a lifted function lives as long as the work on its section.
 
+use crate::bounds::{TooMuch, too_much};
 use crate::error::Error;
 use crate::progress::Progress;
 use crate::selection::Selection;
@@ -10,6 +11,7 @@ use rayon::prelude::*;
 use sassafras_cubin::{Code, Cubin, Image, Library};
 use sassafras_machine::Arch;
 use sassafras_sass::program::{Program, ProgramProblem, Routine};
+use thiserror::Error;
 
 /// One code section at work.
 pub struct Site<'a, 'd> {
@@ -21,6 +23,8 @@ pub struct Site<'a, 'd> {
     pub code: &'a Code<'d>,
     /// The architecture as the file names it.
     pub sm: String,
+    /// Whether the image is more than is looked at of a file of its size.
+    pub too_much: Option<TooMuch>,
 }
 
 impl Site<'_, '_> {
@@ -44,11 +48,14 @@ impl Site<'_, '_> {
             Ok(program) => program,
             Err(error) => match error.problem {
                 ProgramProblem::UnknownSm(_) | ProgramProblem::NoTable(_) => {
-                    return Ok(Lifted::No(error.problem));
+                    return Ok(Lifted::No(error.problem.into()));
                 }
                 _ => return Err(wrong(error.into())),
             },
         };
+        if let Some(too_much) = self.too_much {
+            return Ok(Lifted::No(too_much.into()));
+        }
         let mut routines = program.lift(self.code).map_err(|error| wrong(error.into()))?;
         if !selection.takes_name(self.code.name) {
             routines.retain(|routine| selection.takes_name(&routine.name));
@@ -70,8 +77,19 @@ pub fn place(image: &Image, section: &str) -> String {
 pub enum Lifted {
     /// They are.
     Routines(Arch, Vec<Routine>),
-    /// The architecture cannot be lifted; why.
-    No(ProgramProblem),
+    /// They are not.
+    No(NotLifted),
+}
+
+/// Why a section is not lifted.
+#[derive(Debug, Error)]
+pub enum NotLifted {
+    /// The architecture cannot be.
+    #[error(transparent)]
+    Unknown(#[from] ProgramProblem),
+    /// Its file stands for too much.
+    #[error(transparent)]
+    TooMuch(#[from] TooMuch),
 }
 
 /// Whether a section is selected: by its own name or by that of a function in it.
@@ -108,12 +126,12 @@ pub fn visit<T: Send, E: From<Error> + Send>(
     progress: &dyn Progress,
     work: impl Fn(&Site<'_, '_>) -> Result<T, E> + Sync,
 ) -> Result<Visited<T>, E> {
-    let images: Vec<&Image> = library.cubins().collect();
+    let images = selected_images(library, selection);
     progress.begin(images.len());
     let parts: Vec<Result<Part<T>, E>> = images
         .par_iter()
         .map(|image| {
-            let part = visit_image(library, image, selection, &work);
+            let part = visit_image(library, *image, selection, &work);
             progress.step();
             part
         })
@@ -137,13 +155,21 @@ pub fn stream<T: Send, E: From<Error> + Send>(
     mut take: impl FnMut(T) -> Result<(), E>,
 ) -> Result<Vec<(String, u32)>, E> {
     let mut found: Vec<(String, String)> = Vec::new();
-    for image in library.cubins() {
+    for image in selected_images(library, selection) {
         let part = visit_image(library, image, selection, &work)?;
         found.extend(part.names.into_iter().map(|name| (name, part.sm.clone())));
         part.results.into_iter().try_for_each(&mut take)?;
     }
     let found = found.iter().map(|(name, sm)| (name.as_str(), sm.as_str()));
     Ok(selection.check(found).map_err(Error::from)?)
+}
+
+/// The cubins of a file, each with whether it is too much; where its architecture is not selected, it is not counted.
+fn selected_images<'i>(library: &'i Library<'_>, selection: &Selection) -> Vec<(&'i Image, Option<TooMuch>)> {
+    let taken = |image: &&Image| selection.takes_arch(&image.sm.to_string());
+    let mut found = too_much(library.cubins().filter(taken), library.size()).into_iter();
+    let mut beyond = |image| if taken(&image) { found.next().flatten() } else { None };
+    library.cubins().map(|image| (image, beyond(image))).collect()
 }
 
 struct Part<T> {
@@ -154,7 +180,7 @@ struct Part<T> {
 
 fn visit_image<T: Send, E: From<Error> + Send>(
     library: &Library<'_>,
-    image: &Image,
+    (image, too_much): (&Image, Option<TooMuch>),
     selection: &Selection,
     work: &(impl Fn(&Site<'_, '_>) -> Result<T, E> + Sync),
 ) -> Result<Part<T>, E> {
@@ -171,7 +197,7 @@ fn visit_image<T: Send, E: From<Error> + Send>(
         cubin.code().iter().filter(|code| takes && is_selected(code, selection)).collect();
     let results: Vec<Result<T, E>> = sites
         .into_par_iter()
-        .map(|code| work(&Site { image, cubin: &cubin, code, sm: sm.clone() }))
+        .map(|code| work(&Site { image, cubin: &cubin, code, sm: sm.clone(), too_much }))
         .collect();
     Ok(Part { names, sm, results: results.into_iter().collect::<Result<_, E>>()? })
 }

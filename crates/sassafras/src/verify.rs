@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::listing::Listing;
 use crate::progress::{Progress, Silent};
 use crate::selection::Selection;
-use crate::sites::{Lifted, Site, visit};
+use crate::sites::{Lifted, NotLifted, Site, visit};
 use sassafras_cubin::{Container, Library, Source};
 use sassafras_ir::Function;
 use sassafras_machine::state::StateTable;
@@ -29,6 +29,8 @@ pub struct Verification {
     pub kernels: Vec<VerifiedKernel>,
     /// Sections that were not checked, by reason.
     pub unchecked: BTreeMap<String, usize>,
+    /// How many of these would be checked if their file stood for less ([`crate::bounds`]).
+    pub left_out: usize,
     /// Selected names that several functions have, with their number.
     pub several: Vec<(String, u32)>,
 }
@@ -133,12 +135,19 @@ pub fn verify_library(
     progress: &dyn Progress,
 ) -> Result<Verification, Error> {
     let visited = visit(library, selection, progress, |site| check(site, selection))?;
-    let mut verification =
-        Verification { kernels: Vec::new(), unchecked: BTreeMap::new(), several: visited.several };
+    let mut verification = Verification {
+        kernels: Vec::new(),
+        unchecked: BTreeMap::new(),
+        left_out: 0,
+        several: visited.several,
+    };
     for result in visited.results {
         match result {
             Ok(kernel) => verification.kernels.push(kernel),
-            Err(reason) => *verification.unchecked.entry(reason).or_default() += 1,
+            Err(reason) => {
+                verification.left_out += usize::from(matches!(reason, NotLifted::TooMuch(_)));
+                *verification.unchecked.entry(reason.to_string()).or_default() += 1;
+            }
         }
     }
     Ok(verification)
@@ -164,10 +173,10 @@ pub fn verify_against(new: &[u8], original: &[u8]) -> Result<VerifiedAgainst, Er
 }
 
 /// A section, or why it is not checked.
-fn check(site: &Site<'_, '_>, selection: &Selection) -> Result<Result<VerifiedKernel, String>, Error> {
+fn check(site: &Site<'_, '_>, selection: &Selection) -> Result<Result<VerifiedKernel, NotLifted>, Error> {
     let (arch, routines) = match site.lift(selection)? {
         Lifted::Routines(arch, routines) => (arch, routines),
-        Lifted::No(reason) => return Ok(Err(reason.to_string())),
+        Lifted::No(reason) => return Ok(Err(reason)),
     };
     let mut kernel = VerifiedKernel {
         name: site.code.name.to_owned(),

@@ -16,6 +16,7 @@ use crate::code::{Between, Code, Distances, LANES, Sighting, Special, Touch, ind
 use crate::control::Keep;
 use crate::obstacle::{Obstacle, Rule, Unsolvable};
 use crate::original::{Depbar, Fields, Original};
+use crate::queue::Queue;
 use crate::spacing::{LONGEST, Spacing, longest_read};
 use crate::state::{Exit, Pending, Reading, Recent, State, Tag, boards, exclude, predicate_place};
 use fixedbitset::FixedBitSet;
@@ -155,6 +156,7 @@ pub fn assign<'f>(
         visits: vec![0; f.block_count()],
         reads,
         eased,
+        any_eased: !eased.is_clear(),
         settles: FxHashMap::default(),
         left: FxHashMap::default(),
         arounds: FxHashMap::default(),
@@ -198,9 +200,12 @@ impl Edges {
     }
 
     /// A new state behind an instruction. Returns whether it changed.
-    fn set(&mut self, to: Block, from: Inst, state: &Rc<Exit>) -> bool {
+    fn set(&mut self, to: Block, from: Inst, state: &Rc<Exit>, block_of: &[Block]) -> bool {
         let edges = &mut self.entering[to.as_u32() as usize];
-        let Some((_, slot)) = edges.iter_mut().find(|(inst, _)| *inst == from) else { return false };
+        // They are there block by block, and there may be as many as blocks.
+        let block = block_of[index(from)];
+        let first = edges.partition_point(|(inst, _)| block_of[index(*inst)] < block);
+        let Some((_, slot)) = edges[first..].iter_mut().find(|(inst, _)| *inst == from) else { return false };
         let changed = slot.as_ref() != Some(state);
         if changed {
             *slot = Some(state.clone());
@@ -297,6 +302,8 @@ struct Pass<'a, 'c, 'f> {
     reads: &'a mut FixedBitSet,
     /// Instructions that stand no further behind others than they came, whatever the tables say.
     eased: &'a FixedBitSet,
+    /// Whether there are any: finding that out goes through all of them.
+    any_eased: bool,
     /// How long instructions settle that take longer than a stall.
     settles: FxHashMap<Inst, u8>,
     /// Cycles that the code that came left from one instruction to another.
@@ -314,21 +321,18 @@ impl Pass<'_, '_, '_> {
         for (i, block) in order.iter().enumerate() {
             place[block.as_u32() as usize] = i;
         }
-        let mut queue = FixedBitSet::with_capacity(order.len());
-        queue.insert_range(..);
+        let mut queue = Queue::full(order.len());
         // A block is done anew when a state before it changes or a floor in it rises, both of which end.
         let mut budget = 64 * order.len() + 1024;
         // Those that wait for stalls of blocks before them come when nothing else is to be done.
-        let mut waiting = FixedBitSet::with_capacity(order.len());
-        while let Some(next) = queue.minimum().or_else(|| waiting.minimum()) {
-            queue.remove(next);
-            waiting.remove(next);
+        let mut waiting = Queue::new(order.len());
+        while let Some(next) = queue.pop().or_else(|| waiting.pop()) {
             let (block, left) = (order[next], budget.checked_sub(1));
             budget = left.ok_or_else(|| unsettled(f.block_insts(block)))?;
             let Visit { again, waits } = self.block(block)?;
             waiting.set(next, waits);
             let again = again.into_iter().map(|changed| place[changed.as_u32() as usize]);
-            queue.extend(again.filter(|&place| !waiting.contains(place)));
+            again.filter(|&place| !waiting.contains(place)).for_each(|place| queue.set(place, true));
         }
         Ok(())
     }
@@ -403,7 +407,7 @@ impl Pass<'_, '_, '_> {
                 if self.code.f.inst(inst).effects.contains(Effects::CALL) {
                     if let Some(callee) = callee(self.code, inst) {
                         let exit = Rc::new(self.state.leave(clock));
-                        if self.edges.set(callee, inst, &exit) {
+                        if self.edges.set(callee, inst, &exit, &self.block_of) {
                             again.push(callee);
                         }
                         calls.push((callee, inst, exit));
@@ -417,7 +421,7 @@ impl Pass<'_, '_, '_> {
             }
             let exit = Rc::new(self.state.leave(clock));
             for &succ in self.cfg.succs(block) {
-                if self.edges.set(succ, insts[insts.len() - 1], &exit) {
+                if self.edges.set(succ, insts[insts.len() - 1], &exit, &self.block_of) {
                     again.push(succ);
                 }
             }
@@ -463,7 +467,7 @@ impl Pass<'_, '_, '_> {
         let calls = known.calls.iter().map(|(callee, inst, exit)| (*callee, *inst, exit));
         let succs = self.cfg.succs(block).iter().map(|&succ| (succ, last, &known.exit));
         for (to, from, exit) in calls.chain(succs) {
-            if self.edges.set(to, from, exit) {
+            if self.edges.set(to, from, exit, &self.block_of) {
                 again.push(to);
             }
         }
@@ -471,7 +475,7 @@ impl Pass<'_, '_, '_> {
     }
 
     fn count_eased(&self, insts: &[Inst]) -> usize {
-        if self.eased.is_clear() {
+        if !self.any_eased {
             0
         } else {
             insts.iter().filter(|&&inst| self.eased.contains(index(inst))).count()

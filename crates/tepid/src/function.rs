@@ -14,11 +14,11 @@ use crate::cutlass::CutlassPlan;
 use crate::latency::Mined;
 use crate::pipeline::Pipeline;
 use crate::policies::Given;
+use crate::queue::Queue;
 use crate::refine::Refine;
 use crate::rename::Room;
 use crate::schedule::{Choice, Contest, Settings, run, stays};
 use crate::streams::Streams;
-use fixedbitset::FixedBitSet;
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::dominators::Dominators;
 use sassafras_ir::loops::Loops;
@@ -124,13 +124,12 @@ impl Whole<'_, '_> {
         let mut order: Vec<Block> = self.cfg.reverse_post_order().to_vec();
         order.extend(f.blocks().filter(|&block| !self.cfg.is_reachable(block)));
         let mut place = vec![0; f.block_count()];
-        let mut queue = FixedBitSet::with_capacity(order.len());
+        let mut queue = Queue::new(order.len());
         for (i, &block) in order.iter().enumerate() {
             place[index_of(block.as_u32())] = i;
             queue.set(i, self.matters(block));
         }
-        while let Some(next) = queue.minimum() {
-            queue.remove(next);
+        while let Some(next) = queue.pop() {
             let block = order[next];
             if !self.block(block) {
                 continue;
@@ -138,7 +137,7 @@ impl Whole<'_, '_> {
             for &succ in self.cfg.succs(block) {
                 let done = &self.done[index_of(succ.as_u32())];
                 if succ != block && (1..VISITS).contains(&done.visits) {
-                    queue.insert(place[index_of(succ.as_u32())]);
+                    queue.set(place[index_of(succ.as_u32())], true);
                 }
             }
         }

@@ -34,6 +34,7 @@ pub mod original;
 pub mod pipeline;
 pub mod policies;
 mod polished;
+mod queue;
 mod refine;
 pub mod rename;
 pub mod replay;

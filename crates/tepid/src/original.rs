@@ -123,6 +123,18 @@ pub struct Original {
     still: FixedBitSet,
 }
 
+/// The fields of a function's words, by instruction, and nothing of what they mean.
+pub fn fields(code: &Code<'_>) -> Vec<Fields> {
+    let f = code.f;
+    let mut fields = vec![Fields::of(0); f.inst_count()];
+    for &inst in f.blocks().flat_map(|block| f.block_insts(block)) {
+        if let Payload::Word(word) = f.inst(inst).payload {
+            fields[index(inst)] = Fields::of(word);
+        }
+    }
+    fields
+}
+
 impl Original {
     /// Reads the fields of a function's words.
     pub fn new(code: &Code<'_>) -> Original {

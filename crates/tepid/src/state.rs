@@ -82,7 +82,8 @@ pub struct Reading {
 impl Exit {
     /// The worst of two.
     pub fn merge(&mut self, other: &Exit) {
-        let ours = std::mem::take(&mut self.pending);
+        let merged = Vec::with_capacity(self.pending.len().max(other.pending.len()));
+        let ours = std::mem::replace(&mut self.pending, merged);
         let (mut a, mut b) = (ours.into_iter().peekable(), other.pending.iter().copied().peekable());
         let key = |p: &Pending| (p.lane, p.producer, p.write);
         loop {
@@ -376,7 +377,8 @@ impl State {
 
     /// The state as a block that follows sees it.
     pub fn leave(&self, clock: i32) -> Exit {
-        let mut pending: Vec<Pending> = Vec::new();
+        let most = self.touched.ones().map(|lane| self.lanes[lane].len()).sum();
+        let mut pending: Vec<Pending> = Vec::with_capacity(most);
         for lane in self.touched.ones() {
             for p in &self.lanes[lane] {
                 let over = if p.guarded { self.is_over(p) } else { clock - p.issued >= HORIZON };

@@ -174,7 +174,7 @@ fn binary(arguments: &Arguments, input: &Binary, original: Option<&Binary>) -> R
         }
         say(&format!("warning: {}: no code in it was checked for hazards: {why}", input.name));
     }
-    let hazards = found.hazards();
+    let (hazards, left_out) = (found.hazards(), found.left_out);
     let differences = comparison.as_ref().map_or(0, |comparison| comparison.differences.len());
     if arguments.json {
         let reordering = comparison.as_ref().map(reordering);
@@ -183,7 +183,15 @@ fn binary(arguments: &Arguments, input: &Binary, original: Option<&Binary>) -> R
     } else {
         output::print(&summary(kind_name(library.kind()), input, &found.kernels, comparison.as_ref())?)?;
     }
-    verdict(&input.name, hazards, differences)
+    verdict(&input.name, hazards, differences)?;
+    // Clean is what was looked at, all of it.
+    if left_out > 0 && comparison.is_none() {
+        bail!(
+            "{}: {left_out} kernels were not looked at; give their images decompressed, or one by one",
+            input.name
+        );
+    }
+    Ok(())
 }
 
 /// Why there is nothing to say about hazards.

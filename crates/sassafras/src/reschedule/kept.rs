@@ -1,5 +1,6 @@
 //! Why code keeps the order or the control fields that it came with.
 
+use crate::bounds::{LONGEST_SECTION, TooMuch};
 use sassafras_cubin::{NoRoom, Reason, Refusal};
 use sassafras_sass::program::{ProgramError, ProgramProblem};
 use serde::{Serialize, Serializer};
@@ -23,12 +24,35 @@ pub enum Kept {
     /// There is no room for it in its file.
     #[error(transparent)]
     NoRoom(NoRoom),
+    /// Its file stands for too much.
+    #[error(transparent)]
+    TooMuch(TooMuch),
     /// Code for an architecture that is not known.
     #[error(transparent)]
     Unknown(ProgramProblem),
     /// Code that cannot be lifted.
     #[error(transparent)]
     NotLifted(ProgramError),
+    /// A section with more code than any function has.
+    #[error("{section}: {instructions} instructions in one section; up to {LONGEST_SECTION} are scheduled")]
+    TooLong {
+        /// The section.
+        section: String,
+        /// How many.
+        instructions: u64,
+    },
+    /// More blocks and scoreboards than any function has.
+    #[error(
+        "{routine} has {blocks} blocks and sets {setters} scoreboards; who waits for whom is not followed there"
+    )]
+    TooManyWays {
+        /// The function.
+        routine: String,
+        /// Its blocks.
+        blocks: usize,
+        /// Its instructions that set a scoreboard.
+        setters: usize,
+    },
     /// An instruction that no table describes.
     #[error("{section} at offset {offset:#x}: an opaque instruction keeps its control fields")]
     Opaque {

@@ -30,6 +30,7 @@ pub use options::{Control, Options, Order};
 pub use orders::Orders;
 pub use outcome::{Change, Left, Outcome};
 
+use crate::bounds::too_much;
 use crate::error::Error;
 use crate::progress::{Progress, Silent};
 use crate::sites::is_selected;
@@ -97,12 +98,17 @@ pub fn reschedule_with(
     let used_up = used_up.len();
     progress.begin(images.len());
     let known = Known::default();
+    let beyond = too_much(images.iter().map(|&index| &original.images()[index]), bytes.len() as u64);
     let cubins: Vec<Result<(Prepared, Vec<Outcome>), Error>> = images
         .par_iter()
-        .map(|&index| {
+        .zip(beyond)
+        .map(|(&index, too_much)| {
             let image = &original.images()[index];
             let bytes = original.bytes(image).map_err(|error| Error::at(image, error.into()))?;
-            let done = cubin(&bytes, (index, image), (options, &known));
+            let done = match too_much {
+                None => cubin(&bytes, (index, image), (options, &known)),
+                Some(too_much) => left(&bytes, image, options, &Kept::TooMuch(too_much)),
+            };
             drop(bytes);
             progress.step();
             let (new, outcomes) = done.map_err(|error| Error::at(image, error))?;
@@ -161,6 +167,19 @@ pub fn accept(original: &[u8], new: &[u8]) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// The selected kernels of a cubin that stays as it came.
+fn left(
+    bytes: &[u8],
+    image: &Image,
+    options: &Options,
+    why: &Kept,
+) -> Result<(Option<Vec<u8>>, Vec<Outcome>), Error> {
+    let cubin = Cubin::parse(bytes)?;
+    let sections = cubin.code().iter().filter(|code| is_selected(code, &options.selection));
+    let outcomes = sections.map(|code| Outcome::new(code, image, None, None, Some(why.clone())));
+    Ok((None, outcomes.collect()))
 }
 
 /// Reschedules the selected kernels of one cubin; no new one where all of them stay as they are.

@@ -10,6 +10,7 @@ use super::propose::{self, Subject, propose};
 use super::settle::{Fault, Proposal, Settled, put, settle, suspects};
 use super::unproven::Unproven;
 use super::{Control, Options, Order, RoutineId, Unit, serial};
+use crate::bounds::{LONGEST_SECTION, MOST_FOLLOWED};
 use crate::listing::Listing;
 use fixedbitset::FixedBitSet;
 use sassafras_cubin::{Code, CodeEdit, Cubin, RewriteOptions};
@@ -54,6 +55,7 @@ pub fn plan(
     let rewrite = RewriteOptions { capsules: options.capsules };
     cubin.refuse_capsule(code, rewrite)?;
     let program = Program::new(cubin).map_err(|error| Kept::Unknown(error.problem))?;
+    refuse_long(cubin, code)?;
     let mut routines = program.lift(code).map_err(Kept::NotLifted)?;
     let opaque = routines.iter().find_map(|routine| {
         let f = &routine.lifted.function;
@@ -64,6 +66,7 @@ pub fn plan(
         let section = cubin.sections()[code.section].name.to_owned();
         return Err(Kept::Opaque { section, offset });
     }
+    routines.iter().try_for_each(refuse_tangled)?;
     let whole = selection.takes_name(code.name);
     let mut edit = CodeEdit::unchanged(code);
     let id = |routine: &Routine| RoutineId { image, section: code.section, start: routine.range.start };
@@ -101,6 +104,31 @@ pub fn plan(
         serial::rewrite(&routines, &mut edit);
     }
     Ok(Planned { edit, notes })
+}
+
+/// A section with more code than any function has stays as it came.
+fn refuse_long(cubin: &Cubin<'_>, code: &Code<'_>) -> Result<(), Kept> {
+    let instructions = code.bytes.len() as u64 / 16;
+    if instructions <= LONGEST_SECTION {
+        return Ok(());
+    }
+    let section = cubin.sections()[code.section].name.to_owned();
+    Err(Kept::TooLong { section, instructions })
+}
+
+/// A function in which following who waits for whom takes too much stays as it came.
+fn refuse_tangled(routine: &Routine) -> Result<(), Kept> {
+    let f = &routine.lifted.function;
+    let blocks = f.block_count();
+    let sets = |inst: &&Inst| match f.inst(**inst).payload {
+        Payload::Word(word) => tepid::Fields::of(word).boards() != 0,
+        Payload::None | Payload::Text(_) => false,
+    };
+    let setters = f.blocks().flat_map(|block| f.block_insts(block)).filter(sets).count();
+    if blocks as u64 * setters as u64 <= MOST_FOLLOWED {
+        return Ok(());
+    }
+    Err(Kept::TooManyWays { routine: routine.name.clone(), blocks, setters })
 }
 
 /// As [`remake`], or as it was done with another routine of the same code, if nothing is in the way of that.

@@ -7,7 +7,7 @@ use sassafras_cubin::Code;
 use sassafras_ir::{Block, Function, Inst};
 use sassafras_machine::Arch;
 use sassafras_machine::multiprocessor::Multiprocessor;
-use sassafras_passes::{Options as ListOptions, schedule_function};
+use sassafras_passes::{Options as ListOptions, reorder_function};
 use sassafras_sass::Lifted;
 use sassafras_tepid as tepid;
 use sassafras_tepid::cutlass::CutlassPlan;
@@ -127,7 +127,7 @@ fn listed(
     let by = list.strategy.name();
     let renamed = anti::break_dependences(lifted, list, subject, options);
     let mut listed = lifted.function.clone();
-    schedule_function(&mut listed, list).map_err(|error| Kept::NotScheduled(error.to_string()))?;
+    reorder_function(&mut listed, list).map_err(|error| Kept::NotScheduled(error.to_string()))?;
     let others = listed.blocks().filter(|block| !renamed.iter().any(|(renamed, _)| renamed == block));
     let others = others.map(|block| (block, listed.block_insts(block).to_vec()));
     let mut proposals = free(lifted, others, by, subject, options);
