@@ -123,6 +123,14 @@ pub fn least_latency(opcode: &str, category: Option<Category>) -> LeastLatency {
     by_opcode.or_else(|| LATENCIES.get(category?.name())).copied().unwrap_or_default()
 }
 
+/// Cycles from the reading of an instruction's sources until its result is there, where that is known: compiled code relies on it without a
+/// scoreboard, and a checker accepts that. No scheduler does. `name`: the opcode, with its shape (`DMMA:4/2/2/4`).
+pub fn result_after_reads(arch: Arch, name: &str) -> Option<u8> {
+    let table = table_name(arch)?;
+    let rows = AFTER_READS.get(name)?;
+    rows.iter().find(|row| row.tables.split_whitespace().any(|name| name == table)).map(|row| row.cycles)
+}
+
 /// Whether a barrier that holds the warp goes on only when what was issued before has read its sources.
 pub fn barrier_reads(arch: Arch) -> bool {
     arch_row(arch).is_some_and(|row| row.barrier_reads == "yes")
@@ -320,4 +328,25 @@ static LATENCIES: LazyLock<HashMap<String, LeastLatency>> = LazyLock::new(|| {
     let rows = table::rows::<LatencyRow>("mined latencies", include_str!("../../data/mined/latencies.csv"));
     let rows = rows.expect("checked by the tests").into_iter().map(|row| row.value);
     rows.map(|row| (row.name, LeastLatency { write: row.write, read: row.read })).collect()
+});
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AfterReadsRow {
+    pub tables: String,
+    pub name: String,
+    pub cycles: u8,
+    #[serde(deserialize_with = "table::text", rename = "source")]
+    _source: String,
+}
+
+/// By name.
+pub(super) static AFTER_READS: LazyLock<HashMap<String, Vec<AfterReadsRow>>> = LazyLock::new(|| {
+    let text = include_str!("../../data/mined/after_reads.csv");
+    let rows = table::rows::<AfterReadsRow>("results after reads", text).expect("checked by the tests");
+    let mut by_name: HashMap<String, Vec<AfterReadsRow>> = HashMap::default();
+    for row in rows.into_iter().map(|row| row.value) {
+        by_name.entry(row.name.clone()).or_default().push(row);
+    }
+    by_name
 });

@@ -18,7 +18,7 @@ pub mod silicon;
 
 pub use facts::{
     LeastLatency, PAIR, Queues, accepted_queues, barrier_reads, class_of, confirmed, holds_back, is_table,
-    least_latency, mined_with, queues, table_name,
+    least_latency, mined_with, queues, result_after_reads, table_name,
 };
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -466,7 +466,7 @@ static TABLES: LazyLock<HashMap<&'static str, Unread>> = LazyLock::new(|| {
 
 #[cfg(test)]
 mod tests {
-    use super::facts::{ARCHES, CLASSES, CONFIRMED};
+    use super::facts::{AFTER_READS, ARCHES, CLASSES, CONFIRMED};
     use super::*;
     use crate::Category;
 
@@ -506,6 +506,18 @@ mod tests {
         assert!(load.1.overwrites(atomic.1) && !load.0.overwrites(atomic.0));
         let [load, store] = ["LDS", "STS"].map(|opcode| least_latency(opcode, Some(Category::Shared)));
         assert!(load.write > load.read && store.read > load.read);
+    }
+
+    #[test]
+    fn results_behind_the_reading_of_sources_are_rows_of_tables() {
+        let rows = || AFTER_READS.values().flatten();
+        let names = rows().flat_map(|row| row.tables.split_whitespace());
+        assert!(names.into_iter().all(|name| TABLES.contains_key(name)));
+        assert!(rows().all(|row| row.cycles > 1 && Category::of(base(&row.name)).is_some()));
+        let [hopper, ampere]: [Arch; 2] =
+            ["sm_90a", "sm_80"].map(|name| name.parse().expect("an architecture"));
+        let dmma = |arch| result_after_reads(arch, "DMMA:4/2/2/4");
+        assert_eq!((dmma(hopper), dmma(ampere)), (Some(18), None), "measured on sm_90 alone");
     }
 
     #[test]
