@@ -717,7 +717,8 @@ fn uniform_moves_read_as_arithmetic_does_where_hand_written_code_shows_it() {
         kinds_on(arch, &format!("S{stall} | UR4 = UIADD3 UR5, UR6\nS15 | UR7 = UMOV UR4\nS5 | EXIT !exit"))
     };
     assert_eq!([body("sm_80", 6), body("sm_90", 7)], [vec![], vec![]]);
-    assert_eq!([body("sm_80", 5), body("sm_90", 6)], [vec![HazardKind::Raw], vec![HazardKind::Raw]]);
+    // Few sources bear out the row of sm_90; closer than any code was ever seen is an alarm all the same.
+    assert_eq!([body("sm_80", 5), body("sm_90", 6)], [vec![HazardKind::Raw], vec![HazardKind::Unseen]]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap as HashMap;
 use serde::Deserialize;
 
-use crate::dispatch::Pipe;
+use crate::dispatch::{Pipe, known_dispatch};
 use crate::table;
 use crate::{Arch, Category};
 
@@ -48,6 +48,31 @@ pub fn class_of<'a>(table: &str, opcode: &'a str) -> &'a str {
         Some(category) => category.name(),
         None => plain,
     })
+}
+
+/// The category of the opcodes that a class was made for; none where it is a category itself, or they are of several.
+pub(super) fn wider_class(table: &str, class: &str) -> Option<&'static str> {
+    if class.parse::<Category>().is_ok() {
+        return None;
+    }
+    let categories: Vec<Option<Category>> = made_for(table, class).map(Category::of).collect();
+    let first = (*categories.first()?)?;
+    categories.iter().all(|&category| category == Some(first)).then(|| first.name())
+}
+
+/// Whether all opcodes that a class was made for go through the pipes of their plain forms, as far as is known: then it is no pipe that tells them apart.
+pub(super) fn shares_pipes(table: &str, class: &str) -> bool {
+    let Ok(arch) = table.parse::<Arch>() else { return false };
+    let pipes = |opcode: &str| known_dispatch(arch, opcode).map(|dispatch| dispatch.enters);
+    made_for(table, class).all(|opcode| pipes(opcode) == pipes(opcode.split('.').next().unwrap_or(opcode)))
+}
+
+/// The opcodes that a class was made for, without the shape.
+fn made_for<'a>(table: &'a str, class: &'a str) -> impl Iterator<Item = &'static str> + 'a {
+    let serves = move |listed: &&Listed| listed.tables.is_empty() || listed.tables.iter().any(|t| t == table);
+    let is_of =
+        move |listed: &Vec<Listed>| listed.iter().find(serves).is_some_and(|listed| listed.class == class);
+    CLASSES.iter().filter(move |(_, listed)| is_of(listed)).map(|(opcode, _)| base(opcode))
 }
 
 /// What is added to the name of an opcode whose result is a pair of registers.

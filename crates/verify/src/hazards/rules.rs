@@ -199,7 +199,7 @@ impl Rules {
     /// By how much less is demanded of a pair than its row says.
     pub(super) fn slack(&self, pair: &Pair<'_>) -> u16 {
         let query = query(pair, Hazard::Raw);
-        let row = self.table.distance(&query).map(|distance| distance.observed_min);
+        let row = self.table.accepted(&query);
         row.zip(self.table.demanded(&query)).map_or(0, |(row, demanded)| row.saturating_sub(demanded))
     }
 
