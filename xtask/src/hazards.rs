@@ -17,6 +17,9 @@ const SHORT_STEP: usize = 9;
 /// The machines whose stalls there are reasons for.
 const RESIDUE_TABLE: &str = "sm_90";
 
+/// Instructions of each source and table that tables are asked about which were made without it.
+const LEFT_OUT_LIMIT: u32 = 400_000;
+
 /// What to do with the mined tables.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 #[group(multiple = false)]
@@ -39,6 +42,8 @@ pub fn mine(project: &Project, options: MineOptions, files: &[PathBuf]) -> Resul
     let mut command = project.cargo(["run", "--release", "--quiet", "-p", "sassafras-mine", "--"]);
     command.arg("--tables").arg(project.root.join("crates/machine/data/mined"));
     command.args(options.write.then_some("--write")).args(options.leave_one_out.then_some("--leave-one-out"));
+    // As many instructions of each source: the verdicts are about as many sources as there are, not about the largest.
+    command.args(options.leave_one_out.then(|| format!("--limit={LEFT_OUT_LIMIT}")));
     command.args(options.unknown.then_some("--unknown=40")).arg(corpus).args(files);
     run(&mut command)
 }

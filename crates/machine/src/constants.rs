@@ -105,6 +105,8 @@ constants! {
     boarded_share: u32,
     /// Of so many instructions none with a scoreboard for its sources makes an opcode one that gets none.
     boardless_seen: u32,
+    /// Sources with the least distance of a row from which on a checker asks for it whatever else is known.
+    pooled_sources: u32,
     /// Cycles beyond which a distance that was seen says nothing of how long a result takes.
     longest_seen_read: u8,
     /// Cycles from an instruction that writes a convergence barrier to the next that reads or writes it.

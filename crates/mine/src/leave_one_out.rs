@@ -7,6 +7,7 @@
 //! Cost: one join of all counts per source; no code is read again.
 
 use crate::{Mined, tables};
+use rayon::prelude::*;
 use sassafras_machine::mined::{MinedTable, PairQuery};
 use sassafras_machine::{Hazard, TableError};
 use sassafras_verify::hazards::{HazardKind, Need, Rules};
@@ -37,20 +38,25 @@ pub struct Left {
     pub holes: BTreeMap<String, u64>,
 }
 
-/// What each source says of the table of this name, made of all others.
+/// What each source says of the table of this name, made of all others. `with`: sources of a table whose code is mined for the distances of this one, too.
 ///
 /// # Errors
 /// When a table that was mined cannot be read.
-pub fn leave_one_out(table: &str, sources: &[(&str, &Mined)]) -> Result<Vec<Left>, TableError> {
-    let mut all = Vec::new();
-    for (i, (name, left)) in sources.iter().enumerate() {
+pub fn leave_one_out(
+    table: &str,
+    sources: &[(&str, &Mined)],
+    with: &[(&str, &Mined)],
+) -> Result<Vec<Left>, TableError> {
+    let ask_one = |(i, (name, left)): (usize, &(&str, &Mined))| {
         let mut others = Mined::default();
         sources.iter().enumerate().filter(|(j, _)| *j != i).for_each(|(_, (_, mined))| others.join(mined));
+        let opcodes = tables::write_opcodes(&others);
+        with.iter().filter(|(other, _)| other != name).for_each(|(_, mined)| others.join(mined));
         let distances = tables::write_distances(&tables::distances(&others, table));
-        let rules = Rules::new(MinedTable::parse(table, &distances, &tables::write_opcodes(&others))?);
-        all.push(ask(name, left, &rules));
-    }
-    Ok(all)
+        let rules = Rules::new(MinedTable::parse(table, &distances, &opcodes)?);
+        Ok(ask(name, left, &rules))
+    };
+    sources.par_iter().enumerate().map(ask_one).collect()
 }
 
 /// What a source says of rules.
@@ -192,7 +198,7 @@ mod tests {
     #[test]
     fn a_source_that_leaves_less_than_all_others_fails_the_gate() {
         let [a, b, c] = [source(0, 5, "FFMA"), source(1, 5, "FFMA"), source(2, 4, "FFMA")];
-        let all = leave_one_out("sm_90", &[("a", &a), ("b", &b), ("c", &c)]).expect("tables");
+        let all = leave_one_out("sm_90", &[("a", &a), ("b", &b), ("c", &c)], &[]).expect("tables");
         assert_eq!((all[2].closer, all[2].pairs), (20_000, 20_000));
         assert!(!passes(&all) && passes(&all[..2]));
         assert!(text(&all, 3).contains("4 left, 5 demanded"), "{}", text(&all, 3));
@@ -207,7 +213,7 @@ mod tests {
             let (mut key, distances) = c.pairs.drain().next().expect("a pair");
             (key.producer, key.file) = (other, file);
             c.pairs.insert(key, distances);
-            let all = leave_one_out("sm_90", &[("a", &a), ("b", &b), ("c", &c)]).expect("tables");
+            let all = leave_one_out("sm_90", &[("a", &a), ("b", &b), ("c", &c)], &[]).expect("tables");
             (all[2].unknown, all[2].closer, all[2].passes())
         };
         // No result in registers of a thread is there sooner than the quickest that is known.

@@ -207,7 +207,8 @@ fn report_left_out(names: &[String], mined: &[BTreeMap<&'static str, Mined>]) ->
     anyhow::ensure!(!all.is_empty(), "no code of these architectures");
     let mut failed = Vec::new();
     for (table, sources) in &all {
-        let left = leave_one_out::leave_one_out(table, sources)?;
+        let with = mined_with(table).and_then(|with| all.get(with)).map_or(&[][..], Vec::as_slice);
+        let left = leave_one_out::leave_one_out(table, sources, with)?;
         anstream::println!("{table}\n{}", leave_one_out::text(&left, NAMED));
         if !leave_one_out::passes(&left) {
             failed.push(*table);
@@ -278,9 +279,11 @@ fn mine(
         let images: Vec<_> = container.cubins().collect();
         // Unpacked side by side, and not all at once: a library may hold gigabytes.
         for images in images.chunks(BATCH) {
+            // Of a table that has enough nothing more is unpacked.
+            let has_room = |table: &&str| args.alarms || taken.get(table).is_none_or(|&n| n <= args.limit);
             let unpack = |image: &&Image| {
                 let arch = image.sm.to_string().parse::<Arch>().ok()?;
-                let table = table_name(arch).filter(|table| wanted(table))?;
+                let table = table_name(arch).filter(|table| wanted(table)).filter(has_room)?;
                 Some((arch, table, container.bytes(image).ok()?))
             };
             let unpacked: Vec<(Arch, &'static str, Cow<'_, [u8]>)> =

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap as HashMap;
 use serde::Deserialize;
 
-use crate::dispatch::Pipe;
+use crate::dispatch::{Pipe, known_dispatch};
 use crate::table;
 use crate::{Arch, Category};
 
@@ -48,6 +48,31 @@ pub fn class_of<'a>(table: &str, opcode: &'a str) -> &'a str {
         Some(category) => category.name(),
         None => plain,
     })
+}
+
+/// The category of the opcodes that a class was made for; none where it is a category itself, or they are of several.
+pub(super) fn wider_class(table: &str, class: &str) -> Option<&'static str> {
+    if class.parse::<Category>().is_ok() {
+        return None;
+    }
+    let categories: Vec<Option<Category>> = made_for(table, class).map(Category::of).collect();
+    let first = (*categories.first()?)?;
+    categories.iter().all(|&category| category == Some(first)).then(|| first.name())
+}
+
+/// Whether all opcodes that a class was made for go through the pipes of their plain forms, as far as is known: then it is no pipe that tells them apart.
+pub(super) fn shares_pipes(table: &str, class: &str) -> bool {
+    let Ok(arch) = table.parse::<Arch>() else { return false };
+    let pipes = |opcode: &str| known_dispatch(arch, opcode).map(|dispatch| dispatch.enters);
+    made_for(table, class).all(|opcode| pipes(opcode) == pipes(opcode.split('.').next().unwrap_or(opcode)))
+}
+
+/// The opcodes that a class was made for, without the shape.
+fn made_for<'a>(table: &'a str, class: &'a str) -> impl Iterator<Item = &'static str> + 'a {
+    let serves = move |listed: &&Listed| listed.tables.is_empty() || listed.tables.iter().any(|t| t == table);
+    let is_of =
+        move |listed: &Vec<Listed>| listed.iter().find(serves).is_some_and(|listed| listed.class == class);
+    CLASSES.iter().filter(move |(_, listed)| is_of(listed)).map(|(opcode, _)| base(opcode))
 }
 
 /// What is added to the name of an opcode whose result is a pair of registers.
@@ -121,6 +146,14 @@ pub struct LeastLatency {
 pub fn least_latency(opcode: &str, category: Option<Category>) -> LeastLatency {
     let by_opcode = LATENCIES.get(opcode.split('.').next().unwrap_or(opcode));
     by_opcode.or_else(|| LATENCIES.get(category?.name())).copied().unwrap_or_default()
+}
+
+/// Cycles from the reading of an instruction's sources until its result is there, where that is known: compiled code relies on it without a
+/// scoreboard, and a checker accepts that. No scheduler does. `name`: the opcode, with its shape (`DMMA:4/2/2/4`).
+pub fn result_after_reads(arch: Arch, name: &str) -> Option<u8> {
+    let table = table_name(arch)?;
+    let rows = AFTER_READS.get(name)?;
+    rows.iter().find(|row| row.tables.split_whitespace().any(|name| name == table)).map(|row| row.cycles)
 }
 
 /// Whether a barrier that holds the warp goes on only when what was issued before has read its sources.
@@ -320,4 +353,25 @@ static LATENCIES: LazyLock<HashMap<String, LeastLatency>> = LazyLock::new(|| {
     let rows = table::rows::<LatencyRow>("mined latencies", include_str!("../../data/mined/latencies.csv"));
     let rows = rows.expect("checked by the tests").into_iter().map(|row| row.value);
     rows.map(|row| (row.name, LeastLatency { write: row.write, read: row.read })).collect()
+});
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AfterReadsRow {
+    pub tables: String,
+    pub name: String,
+    pub cycles: u8,
+    #[serde(deserialize_with = "table::text", rename = "source")]
+    _source: String,
+}
+
+/// By name.
+pub(super) static AFTER_READS: LazyLock<HashMap<String, Vec<AfterReadsRow>>> = LazyLock::new(|| {
+    let text = include_str!("../../data/mined/after_reads.csv");
+    let rows = table::rows::<AfterReadsRow>("results after reads", text).expect("checked by the tests");
+    let mut by_name: HashMap<String, Vec<AfterReadsRow>> = HashMap::default();
+    for row in rows.into_iter().map(|row| row.value) {
+        by_name.entry(row.name.clone()).or_default().push(row);
+    }
+    by_name
 });

@@ -12,13 +12,14 @@
 //! Source: output of the vendor's assembler in open-source libraries and in this project's own kernels.
 
 mod facts;
+mod pooled;
 pub mod residue;
 pub mod seen;
 pub mod silicon;
 
 pub use facts::{
     LeastLatency, PAIR, Queues, accepted_queues, barrier_reads, class_of, confirmed, holds_back, is_table,
-    least_latency, mined_with, queues, table_name,
+    least_latency, mined_with, queues, result_after_reads, table_name,
 };
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -146,6 +147,10 @@ pub struct MinedTable {
     name: String,
     numbers: HashMap<String, ClassNumber>,
     distances: HashMap<Key, Distance>,
+    /// How many sources have the `observed_min` of a row.
+    sources: HashMap<Key, u32>,
+    /// What a checker asks where that is less than `observed_min`, since few sources bear that out ([`pooled`]).
+    accepted: HashMap<Key, u16>,
     opcodes: HashMap<String, OpcodeFacts>,
     /// By class without shape, and file: the largest `observed_min`.
     horizons: HashMap<(String, File), u16>,
@@ -190,8 +195,7 @@ struct DistanceRow {
     _seen: u64,
     #[serde(rename = "kernels")]
     _kernels: u32,
-    #[serde(rename = "files")]
-    _files: u32,
+    files: u32,
     source: String,
 }
 
@@ -245,6 +249,7 @@ impl MinedTable {
         for row in facts::reads_as(name) {
             table.reads_as.extend(table.reader(row));
         }
+        table.accepted = pooled::accepted(&table);
         Ok(table)
     }
 
@@ -316,6 +321,7 @@ impl MinedTable {
                 *entry = (distance.observed_min.min(entry.0), entry.1 | (key.consumer == ClassNumber::ANY));
             }
         }
+        self.sources.insert(key, value.files);
         if self.distances.insert(key, distance).is_some() {
             return Err(row.error("a row for the same pair stands above"));
         }
@@ -366,15 +372,24 @@ impl MinedTable {
         self.shortest.get(&(class, file, guards)).filter(|(_, of_any)| *of_any).map(|(cycles, _)| *cycles)
     }
 
+    /// What the row of a pair asks of compiled code: its `observed_min`, or less where few sources bear that out ([`pooled`]).
+    pub fn accepted(&self, query: &PairQuery) -> Option<u16> {
+        self.row(query).map(|(key, row)| self.accepted_of(&key, row))
+    }
+
+    fn accepted_of(&self, key: &Key, row: Distance) -> u16 {
+        self.accepted.get(key).map_or(row.observed_min, |&cycles| cycles.min(row.observed_min))
+    }
+
     /// What is demanded of a pair by its row, or by what is known of others that read no later (`reads_as.csv`, `late_half` and `late_even` of `architectures.csv`),
     /// though no pair of just these classes stood so close in the code that the table is made of.
     pub fn demanded(&self, query: &PairQuery) -> Option<u16> {
-        let row = self.distance(query)?.observed_min;
+        let row = self.accepted(query)?;
         let (Hazard::Raw, Some(consumer)) = (query.hazard, query.consumer) else { return Some(row) };
         let at = |consumer, used_as, slot| {
             let PairQuery { hazard, file, high, .. } = *query;
             let key = Key { hazard, file, producer: query.producer?, high, consumer, used_as, slot };
-            self.distances.get(&key).map(|row| row.observed_min)
+            self.distances.get(&key).map(|&row| self.accepted_of(&key, row))
         };
         let is_alike = |reader: &&ReadsAs| {
             reader.file == query.file
@@ -428,9 +443,14 @@ impl MinedTable {
 
     /// The most specific row for a pair.
     pub fn distance(&self, query: &PairQuery) -> Option<Distance> {
+        self.row(query).map(|(_, row)| row)
+    }
+
+    fn row(&self, query: &PairQuery) -> Option<(Key, Distance)> {
         let get = |producer, consumer, slot| {
             let PairQuery { hazard, file, high, used_as, .. } = *query;
-            self.distances.get(&Key { hazard, file, producer, high, consumer, used_as, slot }).copied()
+            let key = Key { hazard, file, producer, high, consumer, used_as, slot };
+            self.distances.get(&key).map(|&row| (key, row))
         };
         let producer = query.producer?;
         query
@@ -466,7 +486,7 @@ static TABLES: LazyLock<HashMap<&'static str, Unread>> = LazyLock::new(|| {
 
 #[cfg(test)]
 mod tests {
-    use super::facts::{ARCHES, CLASSES, CONFIRMED};
+    use super::facts::{AFTER_READS, ARCHES, CLASSES, CONFIRMED, wider_class};
     use super::*;
     use crate::Category;
 
@@ -506,6 +526,28 @@ mod tests {
         assert!(load.1.overwrites(atomic.1) && !load.0.overwrites(atomic.0));
         let [load, store] = ["LDS", "STS"].map(|opcode| least_latency(opcode, Some(Category::Shared)));
         assert!(load.write > load.read && store.read > load.read);
+    }
+
+    #[test]
+    fn results_behind_the_reading_of_sources_are_rows_of_tables() {
+        let rows = || AFTER_READS.values().flatten();
+        let names = rows().flat_map(|row| row.tables.split_whitespace());
+        assert!(names.into_iter().all(|name| TABLES.contains_key(name)));
+        assert!(rows().all(|row| row.cycles > 1 && Category::of(base(&row.name)).is_some()));
+        let [hopper, ampere]: [Arch; 2] =
+            ["sm_90a", "sm_80"].map(|name| name.parse().expect("an architecture"));
+        let dmma = |arch| result_after_reads(arch, "DMMA:4/2/2/4");
+        assert_eq!((dmma(hopper), dmma(ampere)), (Some(18), None), "measured on sm_90 alone");
+    }
+
+    #[test]
+    fn a_class_told_apart_has_the_category_of_its_opcodes() {
+        let wider = |class| wider_class("sm_120", class);
+        assert_eq!(
+            ["alu_c", "imad_hi", "half_f32"].map(wider),
+            [Some("alu"), Some("imad_wide"), Some("half")]
+        );
+        assert_eq!(["alu", "convert", "async", "HMMA:4/4/2/4"].map(wider), [None; 4]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use sassafras_machine::dispatch::{
 use sassafras_machine::mined::seen::Seen;
 use sassafras_machine::mined::{
     ClassNumber, File, LeastLatency, MinedTable, OpcodeFacts, PAIR, PairQuery, Queues, Use, accepted_queues,
-    barrier_reads, holds_back, least_latency,
+    barrier_reads, holds_back, least_latency, result_after_reads,
 };
 use sassafras_machine::reuse::{ReuseCache, reuse_cache};
 use sassafras_machine::{Arch, Category, Hazard, constants};
@@ -44,6 +44,8 @@ pub struct Rules {
     known: Known,
     /// The least distances that compiled code was seen to leave; none for rules of a table alone, and for mining.
     pub(super) seen: Option<&'static Seen>,
+    /// Whether results that come at a fixed time behind the reading of their sources need no scoreboard: in code that others compiled.
+    after_reads: bool,
 }
 
 /// What was found out about opcodes so far: functions share most of theirs, and libraries have thousands of functions.
@@ -84,7 +86,8 @@ impl Rules {
             Some(table) => {
                 let table = Cow::Borrowed(table);
                 let seen = Seen::of(arch);
-                let rules = Rules { table, barrier_reads: barrier_reads(arch), seen, ..Rules::default() };
+                let barrier_reads = barrier_reads(arch);
+                let rules = Rules { table, barrier_reads, seen, after_reads: true, ..Rules::default() };
                 rules.with_pipes(arch)
             }
             None => Rules::default(),
@@ -96,6 +99,24 @@ impl Rules {
     #[must_use]
     pub fn without_seen(&self) -> Rules {
         Rules { seen: None, ..self.clone() }
+    }
+
+    /// The same rules for code that a scheduler wrote: results are there when a scoreboard says so, whenever their sources were read.
+    #[must_use]
+    pub(super) fn without_after_reads(&self) -> Rules {
+        Rules { after_reads: false, ..self.clone() }
+    }
+
+    /// Whether code of a function may rely on results that come at a fixed time behind the reading of their sources.
+    pub(super) fn has_after_reads(&self, f: &Function) -> bool {
+        let opcodes = self.opcodes(f);
+        let shapes = self.shapes(f, &opcodes);
+        opcodes.iter().map(|info| &info.timing).chain(shapes.values()).any(|timing| timing.after_reads > 0)
+    }
+
+    /// Cycles from the reading of an opcode's sources until its result is there; 0 where that is not known.
+    fn after_reads(&self, text: &str) -> u8 {
+        self.arch.filter(|_| self.after_reads).and_then(|arch| result_after_reads(arch, text)).unwrap_or(0)
     }
 
     /// The rules of an architecture without its distances, for mining them anew.
@@ -178,7 +199,7 @@ impl Rules {
     /// By how much less is demanded of a pair than its row says.
     pub(super) fn slack(&self, pair: &Pair<'_>) -> u16 {
         let query = query(pair, Hazard::Raw);
-        let row = self.table.distance(&query).map(|distance| distance.observed_min);
+        let row = self.table.accepted(&query);
         row.zip(self.table.demanded(&query)).map_or(0, |(row, demanded)| row.saturating_sub(demanded))
     }
 
@@ -228,6 +249,7 @@ impl Rules {
             pipes: Pipes::of(&dispatch),
             reads: [Overwriter::Fixed, Overwriter::Varying].map(reads),
             addend: self.arch.and_then(|arch| addend_spacing(arch, text)).map_or(0, |spacing| spacing.least),
+            after_reads: self.after_reads(text),
         }
     }
 
@@ -400,6 +422,8 @@ pub(super) struct Timing {
     pub reads: [u8; 2],
     /// Cycles until another of its pipe may add to its result; 0 where that is not known, or waits for scoreboards.
     pub addend: u8,
+    /// Cycles from the reading of its sources until its result is there; 0 where only a scoreboard tells.
+    pub after_reads: u8,
 }
 
 /// The pipes an opcode goes through, and how long it settles.

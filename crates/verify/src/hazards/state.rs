@@ -65,6 +65,8 @@ pub(super) struct Fact {
     pub recent: bool,
     /// A wait lies between.
     pub waited: bool,
+    /// For a result that is there at a fixed time behind the reading of its sources, whatever else says so.
+    pub timed: Option<Timed>,
     /// The instruction count when it was issued.
     pub tick: u32,
     pub dead: bool,
@@ -83,8 +85,41 @@ impl Fact {
         }
     }
 
+    /// Its sources have been read by this clock, as a wait for these scoreboards tells, if they say so.
+    pub fn sources_read(&mut self, drained: u8, clock: i32) {
+        if let Some(timed) = self.timed.as_mut().filter(|timed| timed.boards & drained != 0) {
+            let at = clock + i32::from(timed.cycles);
+            timed.at = Some(timed.at.map_or(at, |known| known.min(at)));
+        }
+    }
+
+    /// The clock when the result is there, where its sources are known to have been read.
+    pub fn there_at(&self) -> Option<i32> {
+        self.timed?.at
+    }
+
     const fn key(&self) -> (Lane, Inst, bool) {
         (self.lane, self.producer, self.write)
+    }
+}
+
+/// When a result is there once its sources have been read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Timed {
+    /// The queue in which the producer reads its sources.
+    pub reads: u8,
+    /// Scoreboards that are released only after the sources have been read.
+    pub boards: u8,
+    /// Cycles from then until the result is there.
+    pub cycles: u8,
+    /// The clock when it is there, once one of the scoreboards has been waited for.
+    pub at: Option<i32>,
+}
+
+impl Timed {
+    /// What holds on either of two paths.
+    fn worst(self, other: Timed) -> Timed {
+        Timed { boards: self.boards & other.boards, at: self.at.zip(other.at).map(|(a, b)| a.max(b)), ..self }
     }
 }
 
@@ -100,6 +135,7 @@ pub(super) struct NewFact {
     pub queue: u8,
     pub tag: Option<GuardTag>,
     pub under: Values,
+    pub timed: Option<Timed>,
 }
 
 /// What is known of a scoreboard.
@@ -205,6 +241,7 @@ impl State {
                         waited: x.waited || y.waited,
                         tag: x.tag.filter(|_| x.tag == y.tag),
                         under: x.under & y.under,
+                        timed: x.timed.zip(y.timed).map(|(x, y)| x.worst(y)),
                         ..*x
                     };
                     changed |= worst != *x;
@@ -333,6 +370,10 @@ impl Live {
                 waited: self.waited(fact),
                 tag: self.current(fact.tag).map(|tag| GuardTag { version: 0, ..tag }),
                 under: self.under(fact),
+                // What is there stays there, however long ago it came.
+                timed: fact
+                    .timed
+                    .map(|timed| Timed { at: timed.at.map(|at| (at - self.clock).max(0)), ..timed }),
                 tick: 0,
                 next: NONE,
                 ..*fact
@@ -421,6 +462,7 @@ impl Live {
             issued: self.clock,
             recent: true,
             waited: false,
+            timed: new.timed,
             tick: self.tick,
             dead: false,
             next: NONE,

@@ -154,6 +154,7 @@ pub fn rewritten(f: &Function, came: &Came, rules: &Rules) -> Vec<Finding> {
     };
     let mut findings: Vec<Finding> = now.lost(&came.awaited).into_iter().map(acquire).collect();
     findings.extend(collectives::in_flight(f, rules));
+    findings.extend(on_time_alone(f, rules));
     let Some(seen) = rules.seen else { return findings };
     let forms = forms(f, rules);
     let form = |inst: Inst| forms[f.inst(inst).opcode.as_u32() as usize];
@@ -188,6 +189,18 @@ pub fn rewritten(f: &Function, came: &Came, rules: &Rules) -> Vec<Finding> {
             }
         },
     );
+    findings
+}
+
+/// What only a rule for code of others accepts: a result that no scoreboard was waited for, since its sources were read long ago
+/// (`result_after_reads`).
+fn on_time_alone(f: &Function, rules: &Rules) -> Vec<Finding> {
+    if !rules.has_after_reads(f) {
+        return Vec::new();
+    }
+    let accepted = super::check(f, rules).findings;
+    let mut findings = super::check(f, &rules.without_after_reads()).findings;
+    findings.retain(|finding| !accepted.contains(finding));
     findings
 }
 

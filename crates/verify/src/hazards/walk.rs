@@ -3,7 +3,9 @@
 use super::conditions::{self, Value, Values};
 use super::fields::{Depbar, Fields, bar_blocks, ends_group, warpgroup_wait};
 use super::rules::{OpcodeInfo, Rules, Special, Timing, addend, file, used_as};
-use super::state::{Board, Fact, GuardTag, Holds, Live, MAX_ELAPSED, NewFact, State, WARPGROUP, exclude};
+use super::state::{
+    Board, Fact, GuardTag, Holds, Live, MAX_ELAPSED, NewFact, State, Timed, WARPGROUP, exclude,
+};
 use fixedbitset::FixedBitSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sassafras_control::Violation;
@@ -373,6 +375,9 @@ impl<'a> Walker<'a> {
             Some(_) => guard.is_some() && self.live.current(fact.tag) == guard,
         };
         let first = self.info(fact.producer);
+        // Both counted from its issue.
+        let there = fact.there_at().filter(|_| kind == HazardKind::Raw);
+        let required = there.and_then(|at| u8::try_from(at - fact.issued).ok()).unwrap_or(0);
         let place = match lane.role {
             Role::Guard => 0,
             Role::Operand(place) | Role::Address(place) => place,
@@ -394,7 +399,7 @@ impl<'a> Walker<'a> {
             // Convergence barriers are written at a fixed time, whatever else the instruction does.
             decoupled: first.facts.decoupled && fact.lane.class() != RegClass::Barrier,
             same_guard,
-            required_stall: 0,
+            required_stall: required,
         }
     }
 
@@ -479,8 +484,11 @@ impl<'a> Walker<'a> {
                 && fact.queue == queues.returns
                 && addend.is_some_and(|place| read.role == Role::Operand(place))
         };
+        // A result that is there at a fixed time behind the reading of its sources needs no scoreboard then.
+        let clock = self.live.clock;
+        let is_there = |fact: &Fact| fact.there_at().is_some_and(|at| at <= clock);
         f.for_each_read(inst, |read| {
-            for fact in self.live.on(read.lane) {
+            for fact in self.live.on(read.lane).filter(|fact| !is_there(fact)) {
                 if in_turn(fact, &read) {
                     // That holds where scoreboards do; where latencies are fixed, no instruction waits for its turn.
                     let required = self.timing(fact.producer).addend;
@@ -513,7 +521,7 @@ impl<'a> Walker<'a> {
             boarded && !own.facts.decoupled && first.category == own.category
         };
         f.for_each_write(inst, |write| {
-            for fact in self.live.on(write.lane) {
+            for fact in self.live.on(write.lane).filter(|fact| !is_there(fact)) {
                 // A later instruction of the same queue overwrites when it is its turn.
                 let in_turn = match fact.write {
                     true => fact.queue == queues.returns,
@@ -608,9 +616,11 @@ impl<'a> Walker<'a> {
                 self.live.boards[usize::from(board)] = None;
             }
         }
+        let clock = self.live.clock;
         // A result that is there says that its sources have been read.
         let mut finished: Vec<Inst> = Vec::new();
         self.live.end_where(|fact| {
+            fact.sources_read(drained, clock);
             let boards = fact.cover | fact.guard.map_or(0, |g| 1 << g);
             let counted = depbar.filter(|d| fact.counted == Some(d.board));
             let left_out = counted.is_some_and(|d| fact.behind >= d.count);
@@ -673,6 +683,9 @@ impl<'a> Walker<'a> {
                     _ => 0,
                 };
                 fact.set(boards, implied);
+                if let Some(timed) = fact.timed.as_mut().filter(|timed| reads != 0 && timed.reads == reads) {
+                    timed.boards |= boards;
+                }
                 false
             });
         }
@@ -687,6 +700,8 @@ impl<'a> Walker<'a> {
         if !info.facts.decoupled && info.special != Special::WarpgroupMma && boards == 0 && control.runs {
             self.read(inst, tag);
         }
+        let cycles = self.timing(inst).after_reads;
+        let timed = (cycles > 0).then_some(Timed { reads, boards, cycles, at: None });
         let live = &mut self.live;
         let mut add = |lane: LaneRef, write: bool, guard: Option<u8>, cover: u8| {
             let queue = if write { returns } else { reads };
@@ -700,6 +715,7 @@ impl<'a> Walker<'a> {
                 queue,
                 tag,
                 under: if conditions::is_own(lane.lane) { under } else { 0 },
+                timed: timed.filter(|_| write),
             });
         };
         // Convergence barriers are written at a fixed time even by instructions that set a scoreboard for something else.
