@@ -115,3 +115,23 @@ fn a_file_that_stands_for_more_than_any_of_its_size_is_looked_at_in_part() {
     let done = said(folder.path(), &["schedule", "two", "--strategy", "reverse", "-o", "out"]);
     assert!(done.contains("2 kernels, 0 kept with a reason"), "{done}");
 }
+
+#[test]
+fn what_nobody_waits_for_is_a_hazard_however_much_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Loads of one register under a predicate, none of which ends those before it.
+    let load = (0x000e_a200_001e_e900_0000_0000_020b_7381_u128 & !(0xf << 12) | 1 << 12).to_le_bytes();
+    let exit = 0x000f_ea00_0380_0000_0000_0000_0000_794d_u128.to_le_bytes();
+    let words: Vec<u8> = load.repeat(4_000).into_iter().chain(exit).collect();
+    std::fs::write(folder.path().join("loads"), cubin(words)).expect("written");
+    let mut verify = Command::new(env!("CARGO_BIN_EXE_sassafras"));
+    let done =
+        verify.args(["verify", "loads", "--json"]).current_dir(folder.path()).output().expect("it runs");
+    assert_eq!(done.status.code(), Some(1));
+    let found: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    let kernel = &found["kernels"][0];
+    assert_eq!(kernel["hazards"].as_array().map(Vec::len), Some(10_000));
+    // Of 1,024 under way on a register the next one forgets all: 500 are met in the mean.
+    let more = kernel["more_hazards"].as_u64().expect("a number");
+    assert!((1_500_000..2_500_000).contains(&more), "{more}");
+}

@@ -38,7 +38,7 @@ pub struct Verification {
 impl Verification {
     /// All hazards of all sections.
     pub fn hazards(&self) -> usize {
-        self.kernels.iter().map(|kernel| kernel.hazards.len()).sum()
+        self.kernels.iter().map(|kernel| kernel.hazards.len() + kernel.more_hazards as usize).sum()
     }
 
     /// Whether an instruction was looked at.
@@ -64,6 +64,9 @@ pub struct VerifiedKernel {
     pub unknown: u64,
     /// Hazards.
     pub hazards: Vec<Hazard>,
+    /// How many more there are: of a function with very many only the first are kept.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more_hazards: u64,
     /// Whether the host can launch it; else a function by itself.
     #[serde(skip)]
     pub entry: bool,
@@ -95,6 +98,10 @@ pub struct Hazard {
     /// The blocks that lead from the one to the other, for the first [`MOST_PATHS`] hazards of a section.
     #[serde(skip)]
     pub path: Vec<String>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What is needed between two instructions.
@@ -192,6 +199,7 @@ fn check(site: &Site<'_, '_>, selection: &Selection) -> Result<Result<VerifiedKe
         kernel.opaque += routine.lifted.opaque as u64;
         kernel.unknown += report.unknown;
         kernel.pairs += report.pairs;
+        kernel.more_hazards += report.more;
         if report.findings.is_empty() {
             continue;
         }

@@ -231,9 +231,11 @@ fn describe_all(out: &mut String, kernel: &VerifiedKernel) -> Result<()> {
     for hazard in kernel.hazards.iter().take(MOST_PATHS) {
         describe(out, hazard)?;
     }
-    match kernel.hazards.len().saturating_sub(MOST_PATHS) {
-        0 => {}
-        more => writeln!(out, "  and {more} more: `--json` has all")?,
+    let more = kernel.hazards.len().saturating_sub(MOST_PATHS);
+    match (more as u64 + kernel.more_hazards, more) {
+        (0, _) => {}
+        (all, _) if kernel.more_hazards == 0 => writeln!(out, "  and {all} more: `--json` has all")?,
+        (all, more) => writeln!(out, "  and {all} more: `--json` has the first {more} of them")?,
     }
     Ok(())
 }
@@ -252,6 +254,7 @@ fn describe(out: &mut String, hazard: &Hazard) -> Result<()> {
         }
         HazardKind::Settle => "gives the warp's turn away before the one before has settled",
         HazardKind::Reuse => "reads a source that was kept at hand, and whose register was written since",
+        HazardKind::Crowded => "leaves more under way than is followed, and nothing waits for any of it",
         HazardKind::Acquire => "orders memory, and no longer waits for a read of memory that it waited for",
         HazardKind::Unseen => "stands closer than compiled code was ever seen to leave such a pair",
         HazardKind::Field => "has a control field that means nothing on this machine",
@@ -331,7 +334,7 @@ fn summary(
         line.opaque += kernel.opaque;
         line.pairs += kernel.pairs;
         line.unknown += kernel.unknown;
-        line.hazards += kernel.hazards.len() as u64;
+        line.hazards += kernel.hazards.len() as u64 + kernel.more_hazards;
     }
     let heading = ["arch", "kernels", "instructions", "opaque", "pairs", "unknown", "hazards"];
     let mut table = output::table(&heading, &[1, 2, 3, 4, 5, 6]);

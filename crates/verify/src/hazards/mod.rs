@@ -61,6 +61,9 @@ use sassafras_ir::text::print_inst;
 use sassafras_ir::{Block, Function, Inst, Lane};
 use sassafras_machine::mined::seen::Form;
 
+/// Hazards of one function that are kept; of more only their number is.
+pub const MOST_FINDINGS: usize = 10_000;
+
 /// A hazard that nothing covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
@@ -89,6 +92,7 @@ impl Finding {
         let lane = self.lane.map_or(String::new(), |lane| format!(" on {lane}"));
         let needed = match (self.kind, self.needed) {
             (HazardKind::Field, _) => "a control field that this machine has".to_owned(),
+            (HazardKind::Crowded, _) => "waits".to_owned(),
             (HazardKind::Reuse, _) => "its reuse flag cleared".to_owned(),
             (_, Some(cycles)) => format!("{cycles} cycles"),
             (_, None) => "a scoreboard".to_owned(),
@@ -108,6 +112,8 @@ impl Finding {
 pub struct Report {
     /// Hazards that nothing covers, in program order of the consumer.
     pub findings: Vec<Finding>,
+    /// How many more there are: no more than [`MOST_FINDINGS`] are kept.
+    pub more: u64,
     /// Pairs whose needed distance no table knows.
     pub unknown: u64,
     /// Pairs looked at.
@@ -123,6 +129,7 @@ pub fn check(f: &Function, rules: &Rules) -> Report {
     let mut report = Report::default();
     for block in checker.blocks {
         report.findings.extend(block.findings);
+        report.more += block.more;
         report.unknown += block.unknown;
         report.pairs += block.pairs;
     }
@@ -130,6 +137,8 @@ pub fn check(f: &Function, rules: &Rules) -> Report {
     report.findings.extend(reuse::check(f, rules));
     report.findings.sort_by_key(|f| (f.consumer, f.producer, f.lane, f.kind));
     report.findings.dedup();
+    report.more += report.findings.len().saturating_sub(MOST_FINDINGS) as u64;
+    report.findings.truncate(MOST_FINDINGS);
     report
 }
 
@@ -182,7 +191,12 @@ impl Observer for Checker<'_> {
                 return;
             }
         };
-        self.blocks[self.current].findings.push(Finding {
+        let report = &mut self.blocks[self.current];
+        if report.findings.len() >= MOST_FINDINGS {
+            report.more += 1;
+            return;
+        }
+        report.findings.push(Finding {
             kind,
             lane: pair.lane,
             producer: pair.producer,

@@ -135,7 +135,7 @@ impl Rules {
                 return Need::Cycles(u16::from(constants().scoreboard_set_to_wait));
             }
             HazardKind::Settle if pair.required_stall == 0 => return Need::Scoreboard,
-            HazardKind::Acquire | HazardKind::Reuse => return Need::Scoreboard,
+            HazardKind::Acquire | HazardKind::Reuse | HazardKind::Crowded => return Need::Scoreboard,
             HazardKind::Stall | HazardKind::Pipe | HazardKind::Settle | HazardKind::Unseen => {
                 return Need::Cycles(u16::from(pair.required_stall));
             }

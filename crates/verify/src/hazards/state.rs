@@ -23,6 +23,10 @@ pub(super) const LANES: usize = 552;
 const PREDICATES: usize = 16;
 const NONE: u32 = u32::MAX;
 const TIDY: usize = 192;
+/// What is followed on one register: results and sources under way that nothing waits for. In libraries there are 128 at most (cuBLAS 13.8).
+const MOST_ON_LANE: usize = 1024;
+/// The same on all of them; 1,485 at most in libraries.
+const MOST_UNDER_WAY: usize = 1 << 14;
 /// Clocks are cut off here: longer than any latency.
 pub(super) const MAX_ELAPSED: i32 = 1 << 14;
 /// The counter of warpgroup groups takes the number behind the six scoreboards.
@@ -305,6 +309,8 @@ pub(super) struct Live {
     last_wait: u32,
     /// Facts are tidied when there are more than this.
     limit: usize,
+    /// More was under way than is followed.
+    crowded: bool,
     /// For so many cycles what is over is carried from block to block, for those who want to see what was kept.
     pub linger: i32,
 }
@@ -325,6 +331,7 @@ impl Live {
             tick: 1,
             last_wait: 0,
             limit: TIDY,
+            crowded: false,
             linger: 0,
         }
     }
@@ -447,6 +454,10 @@ impl Live {
             let overtaken = new.queue != 0 && fact.queue == new.queue && same_threads;
             fact.write == new.write && (fact.producer == new.producer || overtaken)
         });
+        if self.on(new.lane).take(MOST_ON_LANE).count() == MOST_ON_LANE {
+            self.crowded = true;
+            self.kill_where(new.lane, |_| true);
+        }
         self.link(Fact {
             lane: new.lane,
             producer: new.producer,
@@ -584,6 +595,15 @@ impl Live {
     /// The tag, if its predicate has not changed since.
     pub fn current(&self, tag: Option<GuardTag>) -> Option<GuardTag> {
         tag.filter(|tag| self.versions[usize::from(tag.predicate)] == tag.version)
+    }
+
+    /// Whether more was under way since the last call than is followed; some of it is forgotten then.
+    pub fn was_crowded(&mut self) -> bool {
+        if self.facts.len() >= MOST_UNDER_WAY {
+            self.crowded = true;
+            self.end_where(|_| true);
+        }
+        std::mem::take(&mut self.crowded)
     }
 
     /// Drops the dead, and what `over` answers to, when there are many.

@@ -41,11 +41,13 @@ pub enum HazardKind {
     Reuse,
     /// Orders memory, and no longer waits for a read of memory that it waited for.
     Acquire,
+    /// More is under way than is followed, and nothing waits for any of it.
+    Crowded,
 }
 
 impl HazardKind {
     /// Every kind.
-    pub const ALL: [HazardKind; 11] = [
+    pub const ALL: [HazardKind; 12] = [
         HazardKind::Raw,
         HazardKind::War,
         HazardKind::Waw,
@@ -57,6 +59,7 @@ impl HazardKind {
         HazardKind::Unseen,
         HazardKind::Reuse,
         HazardKind::Acquire,
+        HazardKind::Crowded,
     ];
 
     /// A short name.
@@ -73,6 +76,7 @@ impl HazardKind {
             HazardKind::Unseen => "unseen",
             HazardKind::Reuse => "reuse",
             HazardKind::Acquire => "acquire",
+            HazardKind::Crowded => "crowded",
         }
     }
 }
@@ -566,6 +570,9 @@ impl<'a> Walker<'a> {
             self.live.all_read();
         }
         self.live.tidy(|fact| is_over(f, opcodes, fact, clock));
+        if self.live.was_crowded() {
+            observer.pair(&self.bare(HazardKind::Crowded, inst, inst, 0, 0));
+        }
         // How long draining takes is not known, but a scoreboard is set meanwhile.
         let stall = if control.stall == 0 { constants().scoreboard_set_to_wait } else { control.stall };
         self.live.clock += i32::from(stall);
