@@ -26,7 +26,7 @@ const TIDY: usize = 192;
 /// What is followed on one register: results and sources under way that nothing waits for. In libraries there are 128 at most (cuBLAS 13.8).
 const MOST_ON_LANE: usize = 1024;
 /// The same on all of them; 1,485 at most in libraries.
-const MOST_UNDER_WAY: usize = 1 << 14;
+const MOST_UNDER_WAY: usize = 1 << 13;
 /// Clocks are cut off here: longer than any latency.
 pub(super) const MAX_ELAPSED: i32 = 1 << 14;
 /// The counter of warpgroup groups takes the number behind the six scoreboards.
@@ -202,6 +202,16 @@ pub(super) struct State {
 }
 
 impl State {
+    /// How much is under way.
+    pub fn len(&self) -> usize {
+        self.facts.len()
+    }
+
+    /// Forgets what is under way.
+    pub fn forget(&mut self) {
+        self.facts = Vec::new();
+    }
+
     /// What holds where control goes on only if a predicate has this value.
     pub fn holds(&self, value: Option<Value>) -> Values {
         value.map_or(0, |value| self.conditions.given(Some(value)))

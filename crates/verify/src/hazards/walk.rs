@@ -162,6 +162,9 @@ pub fn walk(f: &Function, rules: &Rules, observer: &mut impl Observer) {
 /// Longer than a stall: so long after a distance was kept an observer that wants to know is told.
 const LINGER: i32 = 24;
 
+/// What is kept of a function at the edges of its blocks, all together: in memory half a gigabyte.
+const MOST_KEPT: usize = 1 << 23;
+
 /// Which blocks wait to be walked, and in which state.
 struct Flow {
     cfg: Cfg,
@@ -169,6 +172,8 @@ struct Flow {
     order: Vec<Block>,
     place: Vec<u32>,
     entry: Vec<Option<State>>,
+    /// How much is under way in all of these; it only grows.
+    kept: usize,
     /// Places in that order. A set that is sorted: a function may have as many blocks as instructions, and nearly all are queued once.
     queued: BTreeSet<u32>,
     calls: Calls,
@@ -248,7 +253,7 @@ impl Flow {
         let queued = BTreeSet::new();
         let calls = Calls::new(f, &cfg);
         let behind = collectives(f, &cfg);
-        Flow { cfg, place, entry: vec![None; f.block_count()], queued, order, calls, behind }
+        Flow { cfg, place, entry: vec![None; f.block_count()], kept: 0, queued, order, calls, behind }
     }
 
     fn run<O: Observer>(&mut self, f: &Function, rules: &Rules, observer: &mut O) {
@@ -286,8 +291,14 @@ impl Flow {
                 walker.live.call(callee.map_or(0x3f, |callee| self.calls.0[&callee]));
             }
         }
-        let out = walker.leave();
+        let mut out = walker.leave();
         let last = f.block_insts(block).last().copied();
+        if self.kept + out.len() * self.cfg.succs(block).len() > MOST_KEPT {
+            out.forget();
+            if let Some(last) = last {
+                observer.pair(&walker.bare(HazardKind::Crowded, last, last, 0, 0));
+            }
+        }
         let target = last.and_then(|last| f.branch_targets(last).next());
         let decides = last.and_then(|last| conditions::decides(f, last));
         let skipped = self.behind.get(&block).copied();
@@ -319,6 +330,7 @@ impl Flow {
     /// Control may come to the block in this state, if these hold.
     fn reach(&mut self, block: Block, out: &State, holds: Values) {
         let slot = &mut self.entry[block.as_u32() as usize];
+        let before = slot.as_ref().map_or(0, State::len);
         let changed = match slot {
             None => {
                 *slot = Some(out.where_holds(holds));
@@ -326,6 +338,7 @@ impl Flow {
             }
             Some(old) => old.merge(out, holds),
         };
+        self.kept += slot.as_ref().map_or(0, State::len).saturating_sub(before);
         if changed {
             self.queued.insert(self.place[block.as_u32() as usize]);
         }
