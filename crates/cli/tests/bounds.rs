@@ -114,6 +114,15 @@ fn a_file_that_stands_for_more_than_any_of_its_size_is_looked_at_in_part() {
     std::fs::write(folder.path().join("two"), file).expect("written");
     let done = said(folder.path(), &["schedule", "two", "--strategy", "reverse", "-o", "out"]);
     assert!(done.contains("2 kernels, 0 kept with a reason"), "{done}");
+    // It is unusual all the same, and nothing is searched.
+    let unsearched = "nothing was searched: the file stands for more code than files do";
+    assert!(!done.contains(unsearched), "an order by name: {done}");
+    let done = said(folder.path(), &["schedule", "two", "-o", "out"]);
+    assert!(done.contains(unsearched), "{done}");
+    let usual = build::fatbin(&[(80, 0, &good()[..], 0); 2]);
+    std::fs::write(folder.path().join("usual"), usual).expect("written");
+    let done = said(folder.path(), &["schedule", "usual", "-o", "out"]);
+    assert!(done.contains("2 kernels") && !done.contains(unsearched), "{done}");
 }
 
 #[test]

@@ -22,6 +22,16 @@ pub const UNPACKED_RATIO: u64 = 64;
 /// A megabyte.
 pub const SMALL_FILE: u64 = 1 << 20;
 
+/// In files that stand for more than so many times their size no orders are searched for: two more than any of those libraries.
+pub const SEARCHED_RATIO: u64 = 16;
+
+/// Whether a file of `size` bytes stands for more with these images than any is known to: that is more than a megabyte, and more than
+/// [`SEARCHED_RATIO`] times its size.
+pub fn is_unusual<'i>(images: impl Iterator<Item = &'i Image>, size: u64) -> bool {
+    let all = images.map(|image| image.size).fold(0, u64::saturating_add);
+    all > SMALL_FILE.max(size.saturating_mul(SEARCHED_RATIO))
+}
+
 /// A file stands for more code than any of its size does, and what is beyond is not looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("its file stands for more than {limit} bytes, and what is beyond is not looked at")]

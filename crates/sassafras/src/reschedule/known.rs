@@ -22,9 +22,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 const MOST_NUMBERS: usize = 32 << 20;
 
 /// What became of routines.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Known {
     kept: Mutex<Kept>,
+    /// Whether nothing is searched: the file stands for more code than files do.
+    pub unsearched: bool,
 }
 
 #[derive(Debug, Default)]
@@ -78,6 +80,11 @@ impl Remade {
 }
 
 impl Known {
+    /// Nothing yet.
+    pub fn new(unsearched: bool) -> Known {
+        Known { kept: Mutex::default(), unsearched }
+    }
+
     /// What became of a routine that is the same in everything that matters.
     pub fn get(&self, key: &Key) -> Option<Arc<Remade>> {
         self.kept().made.get(key).cloned()
@@ -169,7 +176,7 @@ mod tests {
 
     #[test]
     fn fields_come_back_and_room_ends() {
-        let known = Known::default();
+        let known = Known::new(false);
         known.insert([1; 32], remade(200));
         assert_eq!(known.get(&[1; 32]).expect("kept").standing.len(), 1);
         assert!(known.get(&[2; 32]).is_none());

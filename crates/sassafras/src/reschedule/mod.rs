@@ -30,7 +30,7 @@ pub use options::{Control, Options, Order};
 pub use orders::Orders;
 pub use outcome::{Change, Left, Outcome};
 
-use crate::bounds::too_much;
+use crate::bounds::{is_unusual, too_much};
 use crate::error::Error;
 use crate::progress::{Progress, Silent};
 use crate::sites::is_selected;
@@ -55,6 +55,8 @@ pub struct Rescheduled {
     pub counted: Counted,
     /// Objects that were linked into the code of this file already ([`Container::is_used_up`]), and left as they were.
     pub used_up: usize,
+    /// Nothing was searched, since the file stands for more code than files do ([`crate::bounds`]).
+    pub unsearched: bool,
 }
 
 /// Instructions as the verifier tells them: by what they are. Where identical ones trade places, or one becomes what another was, the
@@ -97,8 +99,11 @@ pub fn reschedule_with(
         images.into_iter().partition(|&index| original.is_used_up(&original.images()[index]));
     let used_up = used_up.len();
     progress.begin(images.len());
-    let known = Known::default();
-    let beyond = too_much(images.iter().map(|&index| &original.images()[index]), bytes.len() as u64);
+    let taken = || images.iter().map(|&index| &original.images()[index]);
+    let beyond = too_much(taken(), bytes.len() as u64);
+    let searches = matches!(&options.order, Order::Tepid(settings) if settings.policy.is_none() && settings.evaluations > 0);
+    let unsearched = searches && is_unusual(taken(), bytes.len() as u64);
+    let known = Known::new(unsearched);
     let cubins: Vec<Result<(Prepared, Vec<Outcome>), Error>> = images
         .par_iter()
         .zip(beyond)
@@ -129,7 +134,7 @@ pub fn reschedule_with(
     }
     let outcomes = outcomes.into_iter().flatten().collect();
     if new == bytes {
-        return Ok(Rescheduled { bytes: new, outcomes, counted: Counted::default(), used_up });
+        return Ok(Rescheduled { bytes: new, outcomes, counted: Counted::default(), used_up, unsearched });
     }
     let container = Container::parse(&new)?;
     let compared = against::files(&original, &container)?;
@@ -137,7 +142,7 @@ pub fn reschedule_with(
         return Err(Error::Rejected(Box::new(difference)));
     }
     let counted = Counted { moved: compared.moved, renamed: compared.renamed };
-    Ok(Rescheduled { bytes: new, outcomes, counted, used_up })
+    Ok(Rescheduled { bytes: new, outcomes, counted, used_up, unsearched })
 }
 
 /// Checks a new version of a file, whoever made it, as one that was just rescheduled is checked: that it is a legal reordering of the
@@ -193,10 +198,8 @@ fn cubin(
         cubin.code().iter().filter(|code| is_selected(code, &options.selection)).collect();
     let mut edits: BTreeMap<usize, CodeEdit> = BTreeMap::new();
     let mut kept: BTreeMap<usize, Kept> = BTreeMap::new();
-    let planned = |code: &Code<'_>, checked: bool| {
-        let known = Some(known).filter(|_| !checked && options.may_know());
-        (code.section, plan(&cubin, index, code, (options, known), checked))
-    };
+    let planned =
+        |code: &Code<'_>, checked: bool| (code.section, plan(&cubin, index, code, (options, known), checked));
     let plans: Vec<_> = sections.par_iter().map(|code| planned(code, false)).collect();
     let mut notes: BTreeMap<usize, Notes> = BTreeMap::new();
     for (section, plan) in plans {

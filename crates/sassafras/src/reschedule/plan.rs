@@ -43,7 +43,7 @@ pub fn plan(
     cubin: &Cubin<'_>,
     image: usize,
     code: &Code<'_>,
-    (options, known): (&Options, Option<&Known>),
+    (options, known): (&Options, &Known),
     checked: bool,
 ) -> Result<Planned, Kept> {
     let selection = &options.selection;
@@ -81,8 +81,10 @@ pub fn plan(
         let id = id(routine);
         if (whole || selection.takes_name(&routine.name)) && options.bisection.takes_routine(id) {
             let name = routine.name.clone();
-            let subject = Subject { name: &name, id, arch: program.arch(), code, checked };
-            let remade = remake_once(routine, subject, &places, (options, known), &mut notes)?;
+            let unsearched = known.unsearched;
+            let subject = Subject { name: &name, id, arch: program.arch(), code, checked, unsearched };
+            let usable = Some(known).filter(|_| !checked && options.may_know());
+            let remade = remake_once(routine, subject, &places, (options, usable), &mut notes)?;
             let Some(fields) = remade else { continue };
             if options.keep_orders {
                 notes.orders.push((name, written(&routine.lifted.function)));

@@ -26,6 +26,8 @@ pub struct Subject<'a> {
     pub code: &'a Code<'a>,
     /// Every attempt is checked as what is written will be.
     pub checked: bool,
+    /// Whether nothing is searched.
+    pub unsearched: bool,
 }
 
 /// What is to be done with a routine, and so which of its control fields are made anew: one that no better order was found for keeps
@@ -85,7 +87,10 @@ fn search(
     let withheld = Multiprocessor::of(arch).withheld;
     let count = code.registers.filter(|_| !options.keep_registers);
     let registers = count.unwrap_or(0).saturating_sub(withheld);
-    let settings = Settings { registers, ..settings.for_warps(options.launch.warps(code, arch)) };
+    let mut settings = Settings { registers, ..settings.for_warps(options.launch.warps(code, arch)) };
+    if subject.unsearched {
+        settings.evaluations = 0;
+    }
     let prepared = tepid::Code::new(&lifted.function, &lifted.sources, arch);
     let choose = || {
         let cutlass = CutlassPlan::of(&prepared, name, &options.knobs);

@@ -125,6 +125,9 @@ struct BinaryReport<'a> {
     size: Change,
     /// Objects that a link has used up, left as they came.
     used_up: usize,
+    /// Whether nothing was searched, for the size of the file.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unsearched: bool,
     kernels: &'a [Outcome],
 }
 
@@ -260,10 +263,16 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
             strategy: strategy.name(),
             size: Change { before: bytes.len() as u64, after: done.bytes.len() as u64 },
             used_up: done.used_up,
+            unsearched: done.unsearched,
             kernels: &done.outcomes,
         });
     }
     output::print(&outcomes(&input.name, &strategy.name(), &done)?)?;
+    if done.unsearched {
+        output::print(
+            "nothing was searched: the file stands for more code than files do; give its images decompressed\n",
+        )?;
+    }
     if done.used_up > 0 {
         let count = done.used_up;
         output::print(&format!(
