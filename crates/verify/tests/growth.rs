@@ -5,7 +5,7 @@ use sassafras_ir::function::InstSpec;
 use sassafras_ir::{Effects, Function, Lane, Operand, Payload, RegClass, Span};
 use sassafras_machine::Arch;
 use sassafras_testkit::timing::seconds;
-use sassafras_verify::hazards::{Paths, Rules, check};
+use sassafras_verify::hazards::{MOST_FINDINGS, Paths, Rules, check};
 
 /// Stall 1, no scoreboard, no wait.
 const FIELDS: u128 = (1 | 7 << 5 | 7 << 8) << 105;
@@ -80,11 +80,11 @@ fn blocks_cost_the_same_however_many_there_are() {
 #[test]
 fn findings_cost_the_same_however_many_there_are() {
     let grown = power(
-        [5_000, 40_000],
+        [MOST_FINDINGS / 16, MOST_FINDINGS / 2],
         |count| {
             let f = chain(count);
             let found = check(&f, rules());
-            assert!(found.findings.len() > count / 2, "{}", found.findings.len());
+            assert!(found.findings.len() > count / 2 && found.more == 0, "{}", found.findings.len());
             (f, found)
         },
         |(f, found)| {
@@ -93,4 +93,17 @@ fn findings_cost_the_same_however_many_there_are() {
         },
     );
     assert!(grown < 1.4, "power {grown:.2}");
+}
+
+#[test]
+fn of_very_many_findings_the_number_is_right() {
+    let found = |count: usize| {
+        let report = check(&chain(count), rules());
+        assert!(report.findings.len() <= MOST_FINDINGS);
+        report.findings.len() as u64 + report.more
+    };
+    let [few, many] = [1_000, 30_000].map(found);
+    assert!(few > 900, "{few}");
+    // Every instruction of the chain has as many.
+    assert_eq!(many, few + 29_000 * few.div_ceil(1_000));
 }

@@ -57,6 +57,7 @@ pub use rules::{Need, Rules};
 pub use unseen::{Came, rewritten};
 pub use walk::{HazardKind, Observer, Pair, walk};
 
+use rustc_hash::FxHashSet;
 use sassafras_ir::text::print_inst;
 use sassafras_ir::{Block, Function, Inst, Lane};
 use sassafras_machine::mined::seen::Form;
@@ -123,8 +124,9 @@ pub struct Report {
 /// Checks a function against the distances that are demanded.
 pub fn check(f: &Function, rules: &Rules) -> Report {
     let forms = unseen::forms(f, rules);
-    let mut checker =
-        Checker { rules, forms: &forms, blocks: vec![Report::default(); f.block_count()], current: 0 };
+    let blocks = vec![Report::default(); f.block_count()];
+    let met = FxHashSet::default();
+    let mut checker = Checker { rules, forms: &forms, blocks, current: 0, at: None, met };
     walk(f, rules, &mut checker);
     let mut report = Report::default();
     for block in checker.blocks {
@@ -147,6 +149,9 @@ struct Checker<'a> {
     forms: &'a [Form],
     blocks: Vec<Report>,
     current: usize,
+    /// The instruction that findings beyond those that are kept are counted for, and what it was found to meet.
+    at: Option<Inst>,
+    met: FxHashSet<(Inst, Option<Lane>, HazardKind)>,
 }
 
 impl Checker<'_> {
@@ -166,6 +171,7 @@ impl Checker<'_> {
 impl Observer for Checker<'_> {
     fn block(&mut self, block: Block) {
         self.current = block.as_u32() as usize;
+        self.at = None;
         self.blocks[self.current] = Report::default();
     }
 
@@ -193,7 +199,11 @@ impl Observer for Checker<'_> {
         };
         let report = &mut self.blocks[self.current];
         if report.findings.len() >= MOST_FINDINGS {
-            report.more += 1;
+            // One that an instruction has by two operands is one.
+            if self.at.replace(pair.consumer) != Some(pair.consumer) {
+                self.met.clear();
+            }
+            report.more += u64::from(self.met.insert((pair.producer, pair.lane, kind)));
             return;
         }
         report.findings.push(Finding {
