@@ -7,6 +7,7 @@
 //! first that answers. There the most specific row wins, then the stronger evidence (device, mined, published), then the
 //! longer time. Fallback is never silent: [`Measured::inherited_from`] names it.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -213,6 +214,8 @@ struct RawAdjustment {
 #[derive(Debug, Clone)]
 pub struct MeasuredTable {
     rows: Vec<MeasuredRow>,
+    /// The places of the rows of a category of producers, in order.
+    of_producer: HashMap<Category, Vec<usize>>,
 }
 
 impl MeasuredTable {
@@ -282,7 +285,9 @@ impl MeasuredTable {
                 reason: raw.reason,
             });
         }
-        Ok(Self { rows })
+        let mut of_producer: HashMap<Category, Vec<usize>> = HashMap::new();
+        rows.iter().enumerate().for_each(|(at, row)| of_producer.entry(row.producer).or_default().push(at));
+        Ok(Self { rows, of_producer })
     }
 }
 
@@ -321,7 +326,8 @@ impl<'a> MeasuredLatencies<'a> {
             (answers(row), row.specificity(), row.evidence, cycles)
         };
         let best = |arch: Option<Arch>| {
-            let rows = self.table.rows.iter();
+            let places = self.table.of_producer.get(&query.producer).into_iter().flatten();
+            let rows = places.map(|&at| &self.table.rows[at]);
             rows.filter(|row| row.arch == arch && row.matches(query)).max_by_key(rank)
         };
         let row = (self.chain().filter_map(best).find(|row| answers(row)))

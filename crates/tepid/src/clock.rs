@@ -9,7 +9,7 @@
 //! flow, which no order of instructions changes; two versions of a function can be held side by side part by part ([`Time::slower`]).
 //!
 //! Cost: linear in instructions, times six warps, in loops ten and three iterations. Source: [`Replay`], which says its own; that both few
-//! warps and many count is as in [`refine`](crate::refine): how many are there when it matters is not known.
+//! warps and many count is as in `refine`: how many are there when it matters is not known.
 
 use crate::code::{Code, index};
 use crate::function::times;

@@ -372,7 +372,7 @@ impl MinedTable {
         self.shortest.get(&(class, file, guards)).filter(|(_, of_any)| *of_any).map(|(cycles, _)| *cycles)
     }
 
-    /// What the row of a pair asks of compiled code: its `observed_min`, or less where few sources bear that out ([`pooled`]).
+    /// What the row of a pair asks of compiled code: its `observed_min`, or less where few sources bear that out (`pooled`).
     pub fn accepted(&self, query: &PairQuery) -> Option<u16> {
         self.row(query).map(|(key, row)| self.accepted_of(&key, row))
     }
