@@ -86,6 +86,7 @@ pub fn compare(before: &Kernel, after: &Kernel) -> Comparison {
     let numbers = |kernel: &Kernel| {
         let hottest = kernel.loops.first();
         [
+            ("cycles, as schedule counts them", kernel.summary.cycles as f64),
             ("estimated latency, one warp", kernel.summary.latency),
             ("estimated cycles per warp", kernel.summary.throughput),
             ("cycles of stalls", kernel.summary.stalls as f64),

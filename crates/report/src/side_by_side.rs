@@ -6,11 +6,11 @@ use sassafras_analyze::compare::{Change, Comparison};
 use std::fmt::Write;
 
 /// So many rows of a list are shown; the JSON has all of them.
-const MOST: usize = 10;
+pub const USUAL_ROWS: usize = 10;
 const BOLD: Style = Style::new().bold();
 
-/// A comparison.
-pub fn comparison(found: &Comparison) -> String {
+/// A comparison, with so many rows of what is lost before instructions.
+pub fn comparison(found: &Comparison, most: usize) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{BOLD}{}{BOLD:#} ({})", found.name, found.arch);
     let rows = found.numbers.iter().filter(|number| number.before != 0.0 || number.after != 0.0);
@@ -35,18 +35,18 @@ pub fn comparison(found: &Comparison) -> String {
         found.moved.len(),
         found.changed
     );
-    changes(&mut out, "Less is lost before", AnsiColor::Green.on_default(), &found.shorter);
-    changes(&mut out, "More is lost before", AnsiColor::Red.on_default(), &found.longer);
+    changes(&mut out, "Less is lost before", AnsiColor::Green.on_default(), &found.shorter, most);
+    changes(&mut out, "More is lost before", AnsiColor::Red.on_default(), &found.longer, most);
     out.push('\n');
     out
 }
 
-fn changes(out: &mut String, title: &str, style: Style, all: &[Change]) {
+fn changes(out: &mut String, title: &str, style: Style, all: &[Change], most: usize) {
     if all.is_empty() {
         return;
     }
     let _ = writeln!(out, "\n{BOLD}{title}{BOLD:#}");
-    let rows = all.iter().take(MOST).map(|change| {
+    let rows = all.iter().take(most).map(|change| {
         vec![
             format!("block {}", change.block),
             format!("/*{:04x}*/ → /*{:04x}*/", change.offsets.0, change.offsets.1),
@@ -57,7 +57,7 @@ fn changes(out: &mut String, title: &str, style: Style, all: &[Change]) {
     for row in rows {
         let _ = writeln!(out, "  {}", row.join("  "));
     }
-    if all.len() > MOST {
-        let _ = writeln!(out, "  and {} more", all.len() - MOST);
+    if all.len() > most {
+        let _ = writeln!(out, "  and {} more", all.len() - most);
     }
 }

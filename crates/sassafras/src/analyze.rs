@@ -9,6 +9,7 @@ use crate::progress::{Progress, Silent};
 use crate::reschedule::LaunchHint;
 use crate::selection::Selection;
 use crate::sites::{Lifted, Site, visit};
+use sassafras_analyze::compare::{Comparison, compare};
 use sassafras_analyze::{Kernel, Subject};
 use sassafras_cubin::{Library, Source};
 use sassafras_machine::Arch;
@@ -66,6 +67,30 @@ pub fn analyze_library(
         analysis.left_out.extend(left_out);
     }
     Ok(analysis)
+}
+
+/// The functions of two versions of a file, side by side.
+#[derive(Debug, Default)]
+pub struct Versions<'k> {
+    /// Functions of both, in the order of the first version.
+    pub both: Vec<Comparison>,
+    /// Functions that only the first version has.
+    pub only_before: Vec<&'k Kernel>,
+    /// Functions that only the second version has.
+    pub only_after: Vec<&'k Kernel>,
+}
+
+/// Holds two versions of a file side by side: functions of the same name and architecture, of several with the same name the first and the
+/// first, and so on.
+pub fn compare_versions<'k>(before: &'k [Kernel], after: &'k [Kernel]) -> Versions<'k> {
+    let mut found = Versions { only_after: after.iter().collect(), ..Versions::default() };
+    for old in before {
+        match found.only_after.iter().position(|new| new.name == old.name && new.arch == old.arch) {
+            Some(at) => found.both.push(compare(old, found.only_after.remove(at))),
+            None => found.only_before.push(old),
+        }
+    }
+    found
 }
 
 fn section(site: &Site<'_, '_>, options: &AnalyzeOptions) -> Result<(Vec<Kernel>, Vec<String>), Error> {

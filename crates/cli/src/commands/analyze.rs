@@ -7,10 +7,10 @@ use crate::progress::Bar;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use sassafras::AnalyzeOptions;
-use sassafras::analyze::{Traced, analyze_library};
+use sassafras::analyze::{Traced, Versions, analyze_library, compare_versions};
 use sassafras::reschedule::LaunchHint;
 use sassafras_analyze::Kernel;
-use sassafras_analyze::compare::{Comparison, compare};
+use sassafras_analyze::compare::Comparison;
 use sassafras_report::text::{Parts, View};
 use sassafras_report::{page, side_by_side, text, trace};
 use serde::Serialize;
@@ -128,7 +128,7 @@ struct Report<'a> {
 }
 
 #[derive(Serialize)]
-struct SideBySide<'a> {
+struct ComparisonReport<'a> {
     schema: u32,
     before: &'a str,
     after: &'a str,
@@ -201,26 +201,22 @@ fn check(arguments: &Arguments, name: &str, kernels: &[Kernel]) -> Result<()> {
 
 fn two(arguments: &Arguments, name: &str, before: &[Kernel], other: &Path) -> Result<()> {
     let (other_name, after) = kernels(arguments, other)?;
-    let mut left: Vec<&Kernel> = after.iter().collect();
-    let (mut pairs, mut alone) = (Vec::new(), Vec::new());
-    for old in before {
-        match left.iter().position(|new| new.name == old.name && new.arch == old.arch) {
-            Some(at) => pairs.push(compare(old, left.remove(at))),
-            None => alone.push(format!("{} ({}) is only in {name}", old.name, old.arch)),
-        }
-    }
-    alone.extend(left.iter().map(|new| format!("{} ({}) is only in {other_name}", new.name, new.arch)));
+    let Versions { both: pairs, only_before, only_after } = compare_versions(before, &after);
+    let only = |kernels: &[&Kernel], file: &str| -> Vec<String> {
+        kernels.iter().map(|kernel| format!("{} ({}) is only in {file}", kernel.name, kernel.arch)).collect()
+    };
+    let alone = [only(&only_before, name), only(&only_after, &other_name)].concat();
     if pairs.is_empty() {
         bail!("{name} and {other_name} have no kernel in common");
     }
     if arguments.json {
         let report =
-            SideBySide { schema: 1, before: name, after: &other_name, kernels: &pairs, alone: &alone };
+            ComparisonReport { schema: 1, before: name, after: &other_name, kernels: &pairs, alone: &alone };
         return output::print_json(&report);
     }
     let mut out = output::Stream::new();
     for pair in &pairs {
-        out.write(&side_by_side::comparison(pair))?;
+        out.write(&side_by_side::comparison(pair, side_by_side::USUAL_ROWS))?;
     }
     for line in &alone {
         out.write(&format!("{line}\n"))?;

@@ -1,5 +1,6 @@
 //! `sassafras schedule`
 
+mod explain;
 mod ptx;
 
 use super::LatencyArgument;
@@ -13,6 +14,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use rayon::prelude::*;
 use sassafras::reschedule::{Bisection, Change, Counted, Order, Outcome, Rescheduled, reschedule_with};
+use sassafras_analyze::compare::Comparison;
 use sassafras_cubin::ContainerKind;
 use sassafras_ir::text::print;
 use sassafras_knobs::KnobSet;
@@ -70,6 +72,10 @@ pub struct Arguments {
     /// Print every pick with its reason
     #[arg(long)]
     trace: bool,
+    /// For binaries: what each kernel that changed waited for before and waits for now, loop by loop, as `analyze` sees it
+    /// [default: for the built-in sample]
+    #[arg(long)]
+    explain: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -81,6 +87,7 @@ const LEFT_SHOWN: usize = 20;
 const EXAMPLES: &str = "\
 Examples:
   sassafras schedule
+  sassafras schedule k.cubin --explain
   sassafras schedule k.sir -o fast.sir
   sassafras schedule k.sir --strategy shuffle --seed 7 -o -
   sassafras schedule k.sir --trace --kernel saxpy
@@ -129,6 +136,9 @@ struct BinaryReport<'a> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     unsearched: bool,
     kernels: &'a [Outcome],
+    /// With `--explain`, kernels that changed as `analyze` sees them, before and after.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explained: Option<&'a [Comparison]>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -157,7 +167,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Some(Input::Text(input)) => text(arguments, &options, input),
         Some(Input::Ptx(input)) => ptx::run(arguments, &options, knobs, input),
         Some(Input::Binary(input)) => binary(arguments, &options, &input, knobs),
-        None => text(arguments, &options, Text::sample()?),
+        None => binary(arguments, &options, &Binary::sample(), knobs),
     }
 }
 
@@ -215,6 +225,7 @@ fn refuse_binary_options(arguments: &Arguments, name: &str) -> Result<()> {
         ("--keep-registers", job.keep_registers),
         ("--move-unproven", job.move_unproven),
         ("--effort", job.effort.is_some()),
+        ("--explain", arguments.explain),
     ];
     match given.into_iter().find(|(_, given)| *given) {
         Some((option, _)) => bail!("{name}: `{option}` is for binaries"),
@@ -256,6 +267,10 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
     if to_stdout(arguments) {
         return Ok(());
     }
+    let explained = match arguments.explain || arguments.input.is_none() && !arguments.json {
+        true => Some(explain::changed(&input.name, bytes, &done, options.launch)?),
+        false => None,
+    };
     if arguments.json {
         return output::print_json(&BinaryReport {
             schema: 1,
@@ -265,9 +280,11 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
             used_up: done.used_up,
             unsearched: done.unsearched,
             kernels: &done.outcomes,
+            explained: explained.as_deref(),
         });
     }
     output::print(&outcomes(&input.name, &strategy.name(), &done)?)?;
+    output::print(&explain::text(explained.as_deref().unwrap_or_default()))?;
     if done.unsearched {
         output::print(
             "nothing was searched: the file stands for more code than files do; give its images decompressed\n",
