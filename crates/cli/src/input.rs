@@ -103,6 +103,18 @@ impl Input {
     }
 }
 
+/// Text that is a listing of machine code, with its name for messages; `-` is standard input.
+pub fn listing(path: &Path) -> Result<(String, String)> {
+    let (name, bytes) = read_bytes(path)?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok((name, text)),
+        Err(error) => {
+            let offset = error.utf8_error().valid_up_to();
+            bail!("{name}: offset {offset}: not text; a listing has an instruction in each line")
+        }
+    }
+}
+
 const EXPECTED: &str = "the text IR, PTX, a cubin, a fatbinary, or an ELF file or archive that holds one";
 
 impl Text {

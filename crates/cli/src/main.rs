@@ -39,6 +39,8 @@ Examples:
   sassafras bisect k.cubin -- ./check         the kernel and block whose new order makes a command fail
   sassafras ptxas -- -arch=sm_90 k.ptx        run ptxas and reschedule what it writes
   sassafras disasm k.cubin --kernel saxpy     a listing with the control fields in a column
+  sassafras assemble --arch sm_90 'FADD R0, R1, R2'
+                                              the machine word of an instruction
   sassafras deps k.sir --block loop --dot     the dependence graph of a block, for Graphviz
   sassafras dual-issue k.cubin                pairs that issue together, on sm_50 to sm_62
   sassafras tile k.tileir --report k.html     schedule the loops of a tile program, with a proof
@@ -55,6 +57,7 @@ enum Command {
     Bisect(commands::bisect::Arguments),
     Ptxas(commands::ptxas::Arguments),
     Disasm(commands::disasm::Arguments),
+    Assemble(commands::assemble::Arguments),
     Deps(commands::deps::Arguments),
     DualIssue(commands::dual_issue::Arguments),
     Tile(commands::tile::Arguments),
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         Command::Bisect(arguments) => commands::bisect::run(&arguments),
         Command::Ptxas(arguments) => return commands::ptxas::run(&arguments),
         Command::Disasm(arguments) => commands::disasm::run(&arguments),
+        Command::Assemble(arguments) => commands::assemble::run(&arguments),
         Command::Deps(arguments) => commands::deps::run(&arguments),
         Command::DualIssue(arguments) => commands::dual_issue::run(&arguments),
         Command::Tile(arguments) => commands::tile::run(&arguments),

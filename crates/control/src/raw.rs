@@ -1,6 +1,9 @@
 //! The total type: any 21 bits.
 
 use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
 
 use crate::layout::{Field, FieldOverflow, HARDWARE};
 
@@ -96,9 +99,89 @@ impl fmt::Display for RawControl {
     }
 }
 
+/// A text that is no control column.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "`{0}` is no control column: B------:R-:W-:-:S01 is one (waits, read and write scoreboard, yield, stall), with :abcd behind it for reuse"
+)]
+pub struct NotAColumn(String);
+
+impl FromStr for RawControl {
+    type Err = NotAColumn;
+
+    /// The column that `Display` writes.
+    fn from_str(text: &str) -> Result<RawControl, NotAColumn> {
+        column(text).ok_or_else(|| NotAColumn(text.to_owned()))
+    }
+}
+
+fn column(text: &str) -> Option<RawControl> {
+    let mut parts = text.split(':');
+    let mut part = |prefix: char| parts.next()?.strip_prefix(prefix);
+    let bits = |text: &str, names: &[u8]| -> Option<u8> {
+        let is_whole = text.len() == names.len() || names[0] == b'a' && text.len() + 1 == names.len();
+        let bit = |(i, (&byte, &name)): (usize, (&u8, &u8))| match byte {
+            b'-' => Some(0),
+            byte => (byte == name).then_some(1 << i),
+        };
+        let set = text.as_bytes().iter().zip(names).enumerate().map(bit);
+        is_whole.then_some(set)?.sum()
+    };
+    let board = |text: &str| match text.as_bytes() {
+        b"-" => Some(7),
+        &[digit @ b'0'..=b'6'] => Some(digit - b'0'),
+        _ => None,
+    };
+    let wait = bits(part('B')?, b"012345")?;
+    let (read, write) = (board(part('R')?)?, board(part('W')?)?);
+    let no_yield = match parts.next()? {
+        "-" => 1,
+        "Y" => 0,
+        _ => return None,
+    };
+    let stall = parts.next()?.strip_prefix('S').filter(|text| text.len() == 2)?;
+    let stall = stall.bytes().all(|b| b.is_ascii_digit()).then(|| stall.parse().ok())??;
+    let reuse = parts.next().map_or(Some(0), |text| bits(text, b"abcd"))?;
+    if parts.next().is_some() {
+        return None;
+    }
+    let fields = [
+        (Field::Wait, wait),
+        (Field::Read, read),
+        (Field::Write, write),
+        (Field::Yield, no_yield),
+        (Field::Stall, stall),
+        (Field::Reuse, reuse),
+    ];
+    fields.into_iter().try_fold(RawControl::default(), |raw, (field, value)| raw.with(field, value).ok())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_column_is_read_as_it_is_written() {
+        for bits in (0..1 << RawControl::BITS).step_by(7) {
+            let raw = RawControl::from_bits(bits).expect("in range");
+            assert_eq!(raw.to_string().parse(), Ok(raw));
+        }
+        for bad in [
+            "",
+            "B------",
+            "B------:R-:W-:-:S1",
+            "B------:R8:W-:-:S01",
+            "B1-----:R-:W-:-:S01",
+            "B------:R-:W-:-:S16",
+            "B------:R-:W-:-:S01:",
+            "B------:R-:W-:-:S01:abcde",
+            "B------:R-:W-:-:S01:a--:",
+            "B------:R-:W-:-:S+1",
+            "X",
+        ] {
+            assert!(bad.parse::<RawControl>().is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn fields_and_bits_are_inverse_over_the_whole_space() {

@@ -10,6 +10,7 @@
 //! | `print/families.csv` | which architectures are spelled alike, and what they inherit |
 //! | `print/values.csv` | what the values of a modifier field are called |
 //! | `print/places.csv` | how a source operand is written, per place that it can come from |
+//! | `print/alike.csv` | which opcodes are spelled alike |
 //! | `print/volta.csv` … | per family, the template of each opcode; a family inherits what it does not list |
 //!
 //! A template row applies when all conditions of `when` hold; rows of one opcode are tried in order. `guard` is empty for a
@@ -19,6 +20,7 @@
 //! The tables were learnt by flipping bits of compiled code and disassembling the result; `tests/print.rs` compares whole
 //! programs.
 
+mod assemble;
 mod field;
 mod load;
 mod number;
@@ -31,6 +33,7 @@ use std::fmt;
 use sassafras_machine::Arch;
 
 use crate::Decoder;
+pub use assemble::{AssembleError, Assembler};
 use load::Family;
 pub use load::{PrintSources, Templates};
 

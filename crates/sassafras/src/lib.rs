@@ -60,6 +60,7 @@
 //! ```
 
 pub mod analyze;
+pub mod assemble;
 pub mod bounds;
 pub mod error;
 pub mod listing;

@@ -1,6 +1,7 @@
 //! The commands, a file each.
 
 pub mod analyze;
+pub mod assemble;
 pub mod bisect;
 pub mod deps;
 pub mod disasm;

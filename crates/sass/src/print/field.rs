@@ -36,6 +36,16 @@ impl Field {
         value
     }
 
+    /// The word with the field set to `value`; what does not fit is cut off.
+    pub fn set(&self, word: u128, mut value: u64) -> u128 {
+        let mut out = word;
+        for bits in &self.parts {
+            out = bits.set(out, value);
+            value = value.checked_shr(bits.len().into()).unwrap_or(0);
+        }
+        out
+    }
+
     /// The value in `word` as a two's-complement number.
     #[inline]
     pub fn get_signed(&self, word: u128) -> i64 {
@@ -107,6 +117,29 @@ impl Condition {
         matches!(&self.test, Test::OneOf(values) if values.len() == 1)
     }
 
+    /// The one value with which it holds, or with which it does not; `None` where there are several.
+    pub fn only_value(&self, holds: bool) -> Option<u64> {
+        let (values, is_one_of) = match &self.test {
+            Test::OneOf(values) => (values, true),
+            Test::NoneOf(values) => (values, false),
+            Test::PowerOfTwo => return None,
+        };
+        let &[value] = &values[..] else { return None };
+        match is_one_of == holds {
+            true => Some(value),
+            false => (self.field.len() == 1).then(|| 1 - value),
+        }
+    }
+
+    /// The values that it is about.
+    pub fn values(&self) -> impl Iterator<Item = u64> + '_ {
+        let values = match &self.test {
+            Test::OneOf(values) => &values[..],
+            Test::NoneOf(_) | Test::PowerOfTwo => &[],
+        };
+        values.iter().copied()
+    }
+
     /// Conditions separated by spaces; all must hold.
     pub fn parse_all(text: &str) -> Result<Box<[Condition]>, String> {
         text.split_whitespace().map(str::parse).collect()
@@ -146,6 +179,7 @@ mod tests {
     fn pieces_join_lowest_first() {
         let field: Field = "4..6+0".parse().unwrap();
         assert_eq!((field.get(0b10_0001), field.len(), field.mask()), (0b110, 3, 0b11_0001));
+        assert_eq!((field.set(0, 0b110), field.set(0b1, 0)), (0b10_0001, 0));
         let signed: Field = "0..2+8".parse().unwrap();
         assert_eq!(signed.get_signed(0x103), -1);
     }

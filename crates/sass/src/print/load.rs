@@ -69,7 +69,17 @@ pub(super) struct Template {
     pub fixed: Box<[Condition]>,
     /// The bits that choosing the template tells: those of conditions that admit a single value.
     pub told: u128,
-    when: Box<[Condition]>,
+    pub when: Box<[Condition]>,
+}
+
+impl Template {
+    /// What its text starts with, up to the first modifier.
+    fn mnemonic(&self) -> &str {
+        match self.pieces.first() {
+            Some(Piece::Text(text)) => text.split(['.', ' ']).next().unwrap_or_default(),
+            _ => "",
+        }
+    }
 }
 
 /// One family's templates, reachable by opcode.
@@ -78,6 +88,8 @@ pub(super) struct Family {
     templates: Vec<Template>,
     /// Those of opcode `i` are `first[i]..first[i + 1]`.
     first: Vec<u16>,
+    /// By mnemonic, modifiers left out: opcodes and templates, made when they are first asked for.
+    named: OnceLock<HashMap<Box<str>, Vec<(u16, u16)>>>,
 }
 
 impl Family {
@@ -87,6 +99,22 @@ impl Family {
         let opcode = (word & (OPCODES as u128 - 1)) as usize;
         let range = usize::from(self.first[opcode])..usize::from(self.first[opcode + 1]);
         self.templates[range].iter().find(|template| template.when.iter().all(|c| c.holds(word)))
+    }
+
+    /// The templates whose text starts with a mnemonic, each with its opcode.
+    pub fn named(&self, mnemonic: &str) -> Vec<(u16, &Template)> {
+        let named = self.named.get_or_init(|| {
+            let mut named: HashMap<Box<str>, Vec<(u16, u16)>> = HashMap::new();
+            for (opcode, range) in (0..).zip(self.first.windows(2)) {
+                for at in range[0]..range[1] {
+                    let name = self.templates[usize::from(at)].mnemonic();
+                    named.entry(name.into()).or_default().push((opcode, at));
+                }
+            }
+            named
+        });
+        let found = named.get(mnemonic).into_iter().flatten();
+        found.map(|&(opcode, at)| (opcode, &self.templates[usize::from(at)])).collect()
     }
 }
 
@@ -173,7 +201,8 @@ fn build(
     tables: &HashMap<String, Arc<Values>>,
     operands: &HashMap<u16, Operands>,
 ) -> Result<Family, TableError> {
-    let mut out = Family { templates: Vec::new(), first: Vec::with_capacity(OPCODES + 1) };
+    let mut out =
+        Family { templates: Vec::new(), first: Vec::with_capacity(OPCODES + 1), named: OnceLock::new() };
     for opcode in 0..OPCODES as u16 {
         out.first.push(out.templates.len() as u16);
         for (name, line, row) in texts.get(&opcode).into_iter().flatten().filter(|(.., row)| row.text != "-")
@@ -221,6 +250,40 @@ struct TemplateRow {
     text: String,
     fixed: String,
     source: String,
+}
+
+/// A row of `alike.csv`: two opcodes, and what the modifiers of the second one name.
+#[derive(Debug)]
+pub(super) struct Alike {
+    pub narrow: u16,
+    pub wide: u16,
+    pub kind: Box<str>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AlikeRow {
+    narrow: String,
+    wide: String,
+    r#type: String,
+    #[serde(rename = "source")]
+    _source: String,
+}
+
+/// Opcodes that are spelled alike.
+pub(super) fn alike() -> &'static [Alike] {
+    static ROWS: OnceLock<Vec<Alike>> = OnceLock::new();
+    ROWS.get_or_init(|| {
+        let rows: Vec<(u64, AlikeRow)> = rows("alike", include_str!("../../data/print/alike.csv"))
+            .expect("the built-in tables are tested");
+        let read = |(_, row): (u64, AlikeRow)| {
+            let [narrow, wide] = [row.narrow, row.wide]
+                .map(|text| text.strip_prefix("0x").and_then(|hex| u16::from_str_radix(hex, 16).ok()));
+            let (narrow, wide) = narrow.zip(wide).expect("the built-in tables are tested");
+            Alike { narrow, wide, kind: row.r#type.into() }
+        };
+        rows.into_iter().map(read).collect()
+    })
 }
 
 impl TemplateRow {

@@ -55,6 +55,35 @@ impl Float {
         }
     }
 
+    /// The bits of a number as [`Float::write`] spells it; of those that round to the same the nearest.
+    pub fn read(self, text: &str) -> Option<u64> {
+        let width = u32::from(self.bits());
+        let fraction = (1u64 << self.fraction()) - 1;
+        let sign = u64::from(text.starts_with('-')) << (width - 1);
+        let infinity = ((1u64 << (width - 1)) - 1) & !fraction;
+        match text.trim_start_matches(['+', '-']) {
+            "INF" => return Some(sign | infinity),
+            "QNAN" => return Some(sign | infinity | fraction),
+            rest if !rest.starts_with(|c: char| c.is_ascii_digit()) => return None,
+            _ => {}
+        }
+        let value: f64 = text.parse().ok()?;
+        Some(match self {
+            Float::F32 => u64::from((value as f32).to_bits()),
+            Float::BF16 => u64::from((value as f32).to_bits() >> 16),
+            Float::F64 => value.to_bits() >> 32,
+            Float::F16 => {
+                let bits = value.abs().to_bits();
+                let exponent = (bits >> 52) as i64 - 1023;
+                sign | match exponent {
+                    16.. => return None,
+                    -14.. => ((exponent + 15) as u64) << 10 | bits >> 42 & 0x3ff,
+                    _ => (value.abs() * 2f64.powi(24)) as u64,
+                }
+            }
+        })
+    }
+
     /// Spells the number with bits `raw`. Returns whether the text tells every bit: a NaN does not show its payload, so
     /// only the all-ones one is.
     pub fn write(self, out: &mut impl Write, raw: u64) -> Result<bool, fmt::Error> {
@@ -217,6 +246,20 @@ mod tests {
         assert_eq!(float(Float::BF16, 0x3f80), "1");
         assert_eq!(float(Float::F64, 0x3fb9_9999), "0.099999964237213134766");
         assert_eq!(float(Float::F64, 0x7ff0_0001), "+SNAN");
+    }
+
+    #[test]
+    fn what_is_spelled_is_read_back() {
+        for kind in [Float::F16, Float::BF16, Float::F32, Float::F64] {
+            let step = (1u64 << kind.bits()) / 65_536;
+            for raw in (0..65_536).map(|i| i * step) {
+                let mut text = String::new();
+                if kind.write(&mut text, raw).unwrap() {
+                    assert_eq!(kind.read(&text), Some(raw), "{kind:?} {text}");
+                }
+            }
+            assert_eq!([kind.read("x"), kind.read(""), kind.read("-"), kind.read("SNAN")], [None; 4]);
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::template::{Class, Component, Piece};
 /// The bits that belong to the control field: bits 105..126, the reuse bits among them, and the two above it.
 const CONTROL: u128 = !0 << 105;
 /// The control bit without which the reuse bits have no effect.
-const REUSE_ENABLE: u32 = 109;
+pub(super) const REUSE_ENABLE: u32 = 109;
 const GUARD: u128 = 0xf << 12;
 const OPCODE: u128 = 0xfff;
 const INSTRUCTION_BYTES: i128 = 16;
