@@ -6,6 +6,7 @@ use sassafras_corpus_tests::cubins;
 use sassafras_cubin::Cubin;
 use sassafras_machine::Arch;
 use sassafras_sass::print::{Assembler, Coverage, Printer};
+use sassafras_sass::program::arch_of;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The bits below the control field.
@@ -19,10 +20,7 @@ fn every_text_of_the_corpus_assembles_to_its_word() {
     let mut words: BTreeMap<Arch, BTreeSet<u128>> = BTreeMap::new();
     for item in &corpus {
         let cubin = Cubin::parse(&item.bytes).expect("a cubin");
-        let arch = Arch::from(item.sm);
-        if cubin.sm().slot_bytes() != Some(16) {
-            continue;
-        }
+        let Some(arch) = arch_of(item.sm).filter(|_| item.sm.slot_bytes() == Some(16)) else { continue };
         let own = words.entry(arch).or_default();
         for code in cubin.code() {
             own.extend(code.bytes.as_chunks::<16>().0.iter().map(|word| u128::from_le_bytes(*word) & TOLD));
