@@ -74,6 +74,7 @@ fn resize(old: &[u8], description: &Description, layout: &Layout, new: &mut [u8]
     let length = Cursor::new(old, at + 8).u64().ok_or((at, "no length"))?;
     let end = description.base.checked_add(length).ok_or((at, "it ends beyond all code"))?;
     let position = |offset| layout.position(offset).ok_or((at, "it starts or ends at no instruction"));
+    let old_end = end;
     let (base, end) = (position(description.base)?, position(end)?);
     let length = end.checked_sub(base).ok_or((at, "it would end before it starts"))?;
     new[at + 8..at + 16].copy_from_slice(&length.to_le_bytes());
@@ -90,8 +91,12 @@ fn resize(old: &[u8], description: &Description, layout: &Layout, new: &mut [u8]
                 Some(_) => Err("a row behind an instruction that there are several of"),
             };
         }
-        // A row that changes nothing may be anywhere between its neighbours.
-        Ok(layout.position(address).unwrap_or(previous).clamp(previous, end.max(previous)))
+        // A row that changes nothing may be anywhere behind the one before. The last of a description may be far behind its end.
+        let new = match address.checked_sub(old_end) {
+            Some(behind) => end.saturating_add(behind),
+            None => layout.position(address).unwrap_or(previous),
+        };
+        Ok(new.max(previous))
     };
     describe(old, description, base, place, new)
 }
