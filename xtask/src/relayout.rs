@@ -1,10 +1,10 @@
 //! Cubins written again with code of another length, and nvdisasm's word that they say the same.
 
 use crate::corpus;
+use crate::hazards::cubins;
 use crate::project::Project;
 use crate::tools;
 use anyhow::{Context, Result, bail, ensure};
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -42,10 +42,10 @@ pub fn short(project: &Project) -> Result<()> {
 }
 
 fn check(project: &Project, options: Options, files: &[PathBuf]) -> Result<()> {
-    let disassembler = newest(project, "nvdisasm")?;
-    let dumper = newest(project, "cuobjdump")?;
+    let disassemblers = tools::programs(project, "nvdisasm")?;
+    let dumpers = tools::programs(project, "cuobjdump")?;
     let out = project.target.join("relayout");
-    let (mut moved, mut kept, mut wrong) = (0, Vec::new(), 0);
+    let (mut moved, mut kept, mut read, mut wrong) = (0, Vec::new(), 0, 0);
     for (number, files) in files.chunks(200).enumerate() {
         let out = out.join(number.to_string());
         let _ = fs::remove_dir_all(&out);
@@ -72,8 +72,14 @@ fn check(project: &Project, options: Options, files: &[PathBuf]) -> Result<()> {
             if !new.exists() {
                 continue;
             }
-            run_quietly(Command::new(&dumper).args(["-elf", "-sass"]).arg(&new))?;
-            let (old, new) = (listing(&disassembler, old)?, listing(&disassembler, &new)?);
+            if let Some(dumper) = takes(&dumpers, &["-elf", "-sass"], old) {
+                run_quietly(Command::new(dumper).args(["-elf", "-sass"]).arg(&new))?;
+            }
+            let Some(disassembler) = takes(&disassemblers, &["-c"], old) else {
+                continue;
+            };
+            read += 1;
+            let (old, new) = (listing(disassembler, old)?, listing(disassembler, &new)?);
             if old != new {
                 wrong += 1;
                 let line = old.iter().zip(&new).find(|(old, new)| old != new);
@@ -82,33 +88,17 @@ fn check(project: &Project, options: Options, files: &[PathBuf]) -> Result<()> {
         }
     }
     for line in kept.iter().take(20) {
-        println!("{line}");
+        eprintln!("{line}");
     }
-    println!("{moved} functions moved, {} kept, {wrong} files that nvdisasm reads as others", kept.len());
-    ensure!(moved > 0, "nothing was moved");
+    eprintln!("{moved} functions moved, {} kept; nvdisasm read {read} files, {wrong} as others", kept.len());
+    ensure!(moved > 0 && read > 0, "nothing was moved, or nothing could be read");
     ensure!(wrong == 0, "{wrong} files are wrong");
     Ok(())
 }
 
-/// Cubins in a folder and those below it.
-fn cubins(folder: &Path) -> Result<Vec<PathBuf>> {
-    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
-            let path = entry?.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension() == Some(OsStr::new("cubin")) {
-                found.push(path);
-            }
-        }
-    }
-    Ok(found)
-}
-
-/// The last of the programs with a name: tools of later releases have later names.
-fn newest(project: &Project, name: &str) -> Result<PathBuf> {
-    tools::programs(project, name)?.pop().with_context(|| format!("no {name} in target/tools"))
+/// The first of the programs that takes a file: none knows all architectures. `None` where none does.
+fn takes<'p>(programs: &'p [PathBuf], args: &[&str], file: &Path) -> Option<&'p PathBuf> {
+    programs.iter().find(|program| run_quietly(Command::new(program).args(args).arg(file)).is_ok())
 }
 
 fn run_quietly(command: &mut Command) -> Result<String> {

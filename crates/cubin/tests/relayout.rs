@@ -263,4 +263,25 @@ proptest! {
             prop_assert!(back == file, "seed {seed}");
         }
     }
+
+    /// Damaged files are refused or written again, and never panic.
+    #[test]
+    fn damage_is_survived(seed: u64, bytes in prop::collection::vec((0usize..1 << 20, any::<u8>()), 1..4)) {
+        let mut file = LINKED.to_vec();
+        for (at, byte) in bytes {
+            // Half of the damage is in the headers at the end.
+            let len = file.len();
+            let at = if at % 2 == 0 { at % len } else { len - 1 - at % (len / 8) };
+            file[at] = byte;
+        }
+        if let Ok(cubin) = Cubin::parse(&file) {
+            for code in cubin.code() {
+                let mut edit = Relayout::unchanged(code).without_padding();
+                edit.slots.insert(Random(seed).below(edit.slots.len()), Slot { word: NOP, origin: Origin::New });
+                edit.registers = Some(40);
+                edit.barriers = Some(2);
+                let _ = cubin.relayout(&[edit], NOTHING);
+            }
+        }
+    }
 }

@@ -3,6 +3,8 @@
 //! `relayout SEED ONE_IN OUT FILES...`: a `NOP` before one in ONE_IN instructions, into the folder OUT under the old names. Every line of the output is about
 //! a kernel or a function: `moved NAME FROM TO` with the bytes of its code, or `kept NAME: why`.
 
+#![allow(clippy::print_stdout)]
+
 use std::error::Error;
 use std::path::Path;
 
