@@ -113,7 +113,7 @@ fn counts_are_set_wherever_they_are() {
     let code = &cubin.code()[0];
     assert!(code.registers.is_some_and(|count| count != 77) && code.barriers != Some(5));
     let edit = Relayout { registers: Some(77), barriers: Some(5), ..Relayout::unchanged(code) };
-    let new = cubin.relayout(&[edit.clone()], NOTHING).expect("follows");
+    let new = cubin.relayout(std::slice::from_ref(&edit), NOTHING).expect("follows");
     let again = Cubin::parse(&new).expect("parses");
     let found = &again.code()[0];
     assert_eq!((found.registers, found.barriers, found.bytes), (Some(77), Some(5), code.bytes));
@@ -216,7 +216,7 @@ fn attributes_that_no_file_here_has() {
         file[at] = info.kind.0;
         let cubin = Cubin::parse(&file).expect("parses");
         let edit = edit_of(&cubin, &[vec![None], (0..8).map(Some).collect()].concat());
-        if let Ok(new) = cubin.relayout(&[edit.clone()], NOTHING) {
+        if let Ok(new) = cubin.relayout(std::slice::from_ref(&edit), NOTHING) {
             let new = Cubin::parse(&new).expect("parses");
             let size = new.code()[0].bytes.len() as u64;
             assert_eq!(references(&new, edit.section, &SAME), expected(&cubin, &edit, size), "{}", info.kind);
