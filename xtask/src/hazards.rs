@@ -103,7 +103,7 @@ fn campaign(project: &Project, profile: &str, args: &[String], files: &[PathBuf]
 }
 
 /// The linked cubins of the corpus for machines with scoreboards.
-fn cubins(corpus: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn cubins(corpus: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for folder in entries(corpus)? {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -9,6 +9,7 @@
 //! * [`first_contact`]: wheels that nobody here has opened, verified and rescheduled, with a ledger;
 //! * [`fuzz`]: building and running fuzz targets on a stable toolchain;
 //! * [`hazards`]: mining distances, stalls that no rule asks for, and mutants against the hazard checker;
+//! * [`relayout`]: code of another length, and what nvdisasm says of it;
 //! * [`silicon`]: rescheduled code on a GPU, and the table of what is proven there;
 //! * [`ptx_table`]: what ptxas makes of scheduled PTX; [`tile_table`]: what is made of tile programs;
 //! * [`tasks`]: what each task does.
@@ -21,6 +22,7 @@ mod fuzz;
 mod hazards;
 mod project;
 mod ptx_table;
+mod relayout;
 mod silicon;
 mod steps;
 mod tasks;
@@ -118,6 +120,16 @@ enum Task {
         /// More good files
         files: Vec<std::path::PathBuf>,
     },
+    /// Write cubins again with NOPs at random places, every offset another one, and see whether nvdisasm reads the same
+    ///
+    /// All cubins of the corpus, or FILES. Branches, jump tables, symbols and everything else have to follow; cuobjdump has to take the
+    /// files, too. They stay in target/relayout, to be run on a GPU.
+    Relayout {
+        #[command(flatten)]
+        options: relayout::Options,
+        /// Cubins
+        files: Vec<std::path::PathBuf>,
+    },
     /// Run rescheduled code on a GPU and compare every bit: needs one, and PyTorch for some parts
     ///
     /// The benchmark suite, kernels of rare instructions, PyTorch's operators on rescheduled libraries and through torch.compile, and the table of
@@ -194,6 +206,7 @@ fn run(task: Task) -> Result<()> {
         Task::Mutants { count, seed } => hazards::mutants(&project, count, seed),
         Task::WrongFiles { count, seed, files } => damage::wrong_files(&project, count, seed, &files),
         Task::BrokenFiles { count, seed, files } => damage::broken_files(&project, count, seed, &files),
+        Task::Relayout { options, files } => relayout::relayout(&project, options, &files),
         Task::Silicon(options) => silicon::silicon(&project, &options),
         Task::FirstContact(options) => first_contact::first_contact(&project, &options),
         Task::PtxTable => ptx_table::write(&project),

@@ -6,6 +6,7 @@ use crate::damage;
 use crate::fuzz;
 use crate::hazards;
 use crate::project::{Project, run};
+use crate::relayout;
 use crate::steps::Steps;
 use crate::tools;
 use anyhow::{Context, Result, bail};
@@ -49,6 +50,7 @@ fn test_steps(project: &Project, steps: &mut Steps) {
     steps.run("tests", || run(&mut workspace_test(project, &TEST_TARGETS)?));
     steps.run("constraint solver", || run(&mut project.cargo(SOLVER_TEST)));
     steps.run("mutants", || hazards::short_mutants(project));
+    steps.run("code of another length", || relayout::short(project));
     steps.run("wrong files", || damage::short_wrong_files(project));
     steps.run("broken files", || damage::short_broken_files(project));
     match browser::find() {

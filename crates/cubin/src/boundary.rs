@@ -128,7 +128,7 @@ impl Cubin<'_> {
 }
 
 /// An addend stored in the patched place. In code only zero can be told: calls leave the target's bits 32..82 empty.
-fn implicit_addend(patched: &[u8], offset: u64, section: &str) -> Option<i64> {
+pub(crate) fn implicit_addend(patched: &[u8], offset: u64, section: &str) -> Option<i64> {
     let at = usize::try_from(offset).ok()?;
     if section.starts_with(".text.") {
         let word = u128::from_le_bytes(*patched.get(at..)?.first_chunk()?);

@@ -20,7 +20,7 @@ pub struct Cubin<'d> {
     pub(crate) data: &'d [u8],
     sm: Sm,
     relocatable: bool,
-    headers: [Range<usize>; 3],
+    pub(crate) headers: [Range<usize>; 3],
     sections: Vec<Section<'d>>,
     symbols: Vec<Symbol<'d>>,
     relocations: Vec<RelocationTable>,

@@ -198,6 +198,56 @@ pub enum Reason {
         /// What is in the way.
         problem: &'static str,
     },
+    /// New code without a slot, or with more than its offsets can name.
+    #[error("the new code has {slots} slots, not 1 to {most}")]
+    BadLength {
+        /// Slots of the edit, padding included.
+        slots: usize,
+        /// The most.
+        most: usize,
+    },
+    /// A position of the edit that is not inside the old code, or leads out of the new code.
+    #[error("position {0:#x} is not inside the old code, or leads out of the new code")]
+    BadPosition(u64),
+    /// Something names a position, and the edit does not say where it is now: the instruction behind it was deleted.
+    #[error("something names offset {0:#x}, and the edit does not say where that is in the new code")]
+    NoPosition(u64),
+    /// A function or an object that would end before it starts.
+    #[error("what starts at offset {0:#x} would end before it starts")]
+    Turned(u64),
+    /// A word of constants that may be the offset of a block, and may be a number.
+    #[error("the word at {at:#x} may be the offset {value:#x} of the code, or a number")]
+    MaybeOffset {
+        /// Offset in the section of constants.
+        at: usize,
+        /// The word.
+        value: u32,
+    },
+    /// An attribute list that would get longer than its format allows.
+    #[error("{kind} at offset {at:#x} would become too long")]
+    LongAttribute {
+        /// Its type.
+        kind: AttributeType,
+        /// The payload's offset.
+        at: usize,
+    },
+    /// A section of unknown meaning, which may name offsets of the code.
+    #[error("may name offsets of the code, and what it means is not known")]
+    UnknownSection,
+    /// A register count that the code may not have.
+    #[error("{count} registers, and the code may have 1 to {most}")]
+    Registers {
+        /// The count asked for.
+        count: u32,
+        /// The most.
+        most: u32,
+    },
+    /// A barrier count that no multiprocessor has.
+    #[error("{0} barriers, and there are 16")]
+    Barriers(u8),
+    /// A count that the file has no place for.
+    #[error("the file keeps no {0} count of this code")]
+    NoCount(&'static str),
     /// The file's layout does not allow a section to change its size.
     #[error("cannot change size: {0}")]
     Layout(&'static str),

@@ -31,12 +31,12 @@ pub(crate) fn follow(code: &Code, moves: &Moves, section: &mut [u8]) -> Result<(
 }
 
 /// Whether every annotation is of the one kind that was seen: an instruction that spills a register or fills it again.
-fn is_spill_list(annotations: &Attribute) -> bool {
+pub(crate) fn is_spill_list(annotations: &Attribute) -> bool {
     annotations.words().step_by(2).all(|kind| kind == 1)
 }
 
 /// The record that a parallel one belongs to.
-fn list_of<'c, 'd>(code: &'c Code<'d>, kind: AttributeType) -> Option<&'c Attribute<'d>> {
+pub(crate) fn list_of<'c, 'd>(code: &'c Code<'d>, kind: AttributeType) -> Option<&'c Attribute<'d>> {
     let mut lists = code.attributes.iter().filter(|a| a.kind == kind);
     let first = lists.next();
     // With several lists nothing says which is meant.

@@ -14,7 +14,8 @@ use std::ops::Range;
 use crate::cubin::{Code, Cubin};
 use crate::edit::{Reason, Refusal};
 use crate::leb::Cursor;
-use crate::moves::{Moves, SLOT};
+use crate::moves::SLOT;
+use crate::relayout::{Layout, Resized};
 use crate::rewrite::Planned;
 
 type Problem = (usize, &'static str);
@@ -35,15 +36,77 @@ pub(crate) fn follow(cubin: &Cubin, plans: &[Planned], data: &mut [u8]) -> Resul
         };
         cubin.refuse_overlap(index, Some(plan.code))?;
         let target = &mut data[section.file_range.clone()];
-        describe(old, &description, &plan.moves, target).map_err(|problem| refuse(problem).of(plan.code))?;
+        let place = |address: u64, effective, _| match address.checked_sub(SLOT) {
+            Some(before) if effective => {
+                let new = plan.moves.follow(before).ok_or("a row behind no instruction")?;
+                Ok(new + SLOT)
+            }
+            _ => Ok(address),
+        };
+        describe(old, &description, description.base, place, target)
+            .map_err(|problem| refuse(problem).of(plan.code))?;
     }
     Ok(())
+}
+
+/// Rewrites the rows in `data` for code of another length, and how long each description holds.
+pub(crate) fn follow_length(cubin: &Cubin, plans: &[Resized], data: &mut [u8]) -> Result<(), Refusal> {
+    let Some((index, section)) = cubin.section_named(SECTION) else {
+        return Ok(());
+    };
+    let old = cubin.section_bytes(section);
+    let refuse = |(at, problem)| Refusal::new(SECTION, Reason::Frames { at, problem });
+    for description in descriptions(cubin, index, old).map_err(refuse)? {
+        let mut plans = plans.iter();
+        let Some(plan) = plans.find(|plan| Some(plan.code.section) == description.section) else {
+            continue;
+        };
+        cubin.refuse_overlap(index, Some(plan.code))?;
+        let target = &mut data[section.file_range.clone()];
+        resize(old, &description, &plan.layout, target).map_err(|problem| refuse(problem).of(plan.code))?;
+    }
+    Ok(())
+}
+
+/// Moves the rows of one description of code of another length.
+fn resize(old: &[u8], description: &Description, layout: &Layout, new: &mut [u8]) -> Result<(), Problem> {
+    let at = description.location_at;
+    let length = Cursor::new(old, at + 8).u64().ok_or((at, "no length"))?;
+    let end = description.base.checked_add(length).ok_or((at, "it ends beyond all code"))?;
+    let position = |offset| layout.position(offset).ok_or((at, "it starts or ends at no instruction"));
+    let old_end = end;
+    let (base, end) = (position(description.base)?, position(end)?);
+    let length = end.checked_sub(base).ok_or((at, "it would end before it starts"))?;
+    new[at + 8..at + 16].copy_from_slice(&length.to_le_bytes());
+    let place = |address: u64, effective, previous: u64| {
+        let before = address.checked_sub(SLOT);
+        if effective
+            && address > description.base
+            && let Some(before) = before
+        {
+            let mut places = layout.places(before).ok_or("a row behind no instruction")?;
+            let place = places.next().ok_or("a row behind a deleted instruction")?;
+            return match places.next() {
+                None => Ok(place + SLOT),
+                Some(_) => Err("a row behind an instruction that there are several of"),
+            };
+        }
+        // A row that changes nothing may be anywhere behind the one before. The last of a description may be far behind its end.
+        let new = match address.checked_sub(old_end) {
+            Some(behind) => end.saturating_add(behind),
+            None => layout.position(address).unwrap_or(previous),
+        };
+        Ok(new.max(previous))
+    };
+    describe(old, description, base, place, new)
 }
 
 /// A description that a relocation ties to code.
 struct Description {
     /// Position of the common entry before it.
     common: Option<usize>,
+    /// Position of the start address, which the length follows.
+    location_at: usize,
     program: Range<usize>,
     /// The code's section, and where in it the code starts.
     section: Option<usize>,
@@ -73,7 +136,7 @@ fn descriptions(cubin: &Cubin, index: usize, old: &[u8]) -> Result<Vec<Descripti
         };
         let stored = Cursor::new(old, location_at).u64().unwrap_or_default();
         let base = symbol.value.wrapping_add_signed(relocation.addend.unwrap_or(stored as i64));
-        found.push(Description { common, program, section: symbol.section, base });
+        found.push(Description { common, location_at, program, section: symbol.section, base });
     }
     Ok(found)
 }
@@ -118,20 +181,20 @@ impl Description {
     }
 }
 
-/// Moves the rows of one description.
-fn describe(old: &[u8], description: &Description, moves: &Moves, new: &mut [u8]) -> Result<(), Problem> {
+/// Moves the rows of one description, which now starts at `base`. `place` gives the new address behind what was before an old one, from
+/// whether the row changes anything and the new address of the row before.
+fn describe(
+    old: &[u8],
+    description: &Description,
+    base: u64,
+    place: impl Fn(u64, bool, u64) -> Result<u64, &'static str>,
+    new: &mut [u8],
+) -> Result<(), Problem> {
     let (common, rows) = description.rows(old)?;
-    let base = description.base;
-    let mut previous = 0;
+    let mut previous = base;
     for row in rows {
-        let before = base.wrapping_add(row.address).checked_sub(SLOT);
-        let address = match before {
-            Some(before) if row.effective => moves
-                .follow(before)
-                .and_then(|new| (new + SLOT).checked_sub(base))
-                .ok_or((row.at, "a row behind no instruction"))?,
-            _ => row.address,
-        };
+        let address = place(description.base.wrapping_add(row.address), row.effective, previous)
+            .map_err(|problem| (row.at, problem))?;
         let delta = address
             .checked_sub(previous)
             .filter(|delta| delta.is_multiple_of(common.factor))

@@ -7,17 +7,25 @@
 use crate::cubin::{Code, Cubin};
 use crate::edit::{Reason, Refusal};
 use crate::elf::Relocation;
-use crate::line_table::{Sequence, Unit, sequences, units};
+use crate::line_table::{Sequence, Slot, Unit, sequences, units};
 use crate::moves::SLOT;
-use crate::rewrite::Planned;
+
+/// New code for one section, as line tables see it.
+pub(crate) trait Rearranged<'d> {
+    /// The code.
+    fn code(&self) -> &Code<'d>;
+
+    /// What the new slots bring that are now where the old ones from `base` to `end` were.
+    fn lines(&self, base: u64, end: u64, old: &[Slot]) -> Result<Vec<Slot>, &'static str>;
+}
 
 const TABLES: [&str; 2] = [".debug_line", ".nv_debug_line_sass"];
 
 /// New contents of the line sections that change, by section index. Relocations of base addresses that change their place
 /// are written to `data`.
-pub(crate) fn follow(
-    cubin: &Cubin,
-    plans: &[Planned],
+pub(crate) fn follow<'d>(
+    cubin: &Cubin<'d>,
+    plans: &[impl Rearranged<'d>],
     data: &mut [u8],
 ) -> Result<Vec<(usize, Vec<u8>)>, Refusal> {
     let mut changed = Vec::new();
@@ -57,9 +65,9 @@ pub(crate) fn follow(
 
 type Problem = (usize, &'static str);
 
-struct Table<'t, 'd> {
+struct Table<'t, 'd, P> {
     cubin: &'t Cubin<'d>,
-    plans: &'t [Planned<'t, 'd>],
+    plans: &'t [P],
     relocations: Vec<&'t Relocation>,
     old: &'d [u8],
     new: Vec<u8>,
@@ -69,7 +77,7 @@ struct Table<'t, 'd> {
     current: Option<&'t Code<'d>>,
 }
 
-impl Table<'_, '_> {
+impl<'d, P: Rearranged<'d>> Table<'_, 'd, P> {
     fn rewrite(&mut self) -> Result<(), Problem> {
         for unit in units(self.old)? {
             let start = self.new.len();
@@ -112,17 +120,14 @@ impl Table<'_, '_> {
         let base = symbol.value.wrapping_add_signed(addend);
         self.current = None;
         let mut plans = self.plans.iter();
-        let Some(plan) = plans.find(|plan| Some(plan.code.section) == symbol.section) else {
+        let Some(plan) = plans.find(|plan| Some(plan.code().section) == symbol.section) else {
             self.new.extend_from_slice(&self.old[sequence.bytes.clone()]);
             return Ok(());
         };
-        self.current = Some(plan.code);
+        self.current = Some(plan.code());
         let end = base.saturating_add(sequence.end);
-        if !base.is_multiple_of(SLOT) || end > plan.code.bytes.len() as u64 {
+        if !base.is_multiple_of(SLOT) || end > plan.code().bytes.len() as u64 {
             return Err(problem("rows outside the code"));
-        }
-        if !plan.moves.keeps_sides(base) || !plan.moves.keeps_sides(end) {
-            return Err(problem("an instruction would leave the sequence"));
         }
         let old = sequence
             .per_slot(SLOT)
@@ -130,11 +135,7 @@ impl Table<'_, '_> {
         if sequence.encode(unit.header, &old, SLOT) != self.old[sequence.bytes.clone()] {
             return Err(problem("not in the form ptxas writes"));
         }
-        let first = (base / SLOT) as usize;
-        let mut new = old.clone();
-        for (index, slot) in old.into_iter().enumerate() {
-            new[plan.moves.new_slot(first + index) - first] = slot;
-        }
+        let new = plan.lines(base, end, &old).map_err(problem)?;
         self.new.extend(sequence.encode(unit.header, &new, SLOT));
         Ok(())
     }

@@ -18,7 +18,9 @@ mod field {
     pub const E_SHENTSIZE: usize = 0x3a;
     pub const P_OFFSET: usize = 8;
     pub const P_FILESZ: usize = 32;
+    pub const P_MEMSZ: usize = 40;
     pub const P_ALIGN: usize = 48;
+    pub const SH_ADDR: usize = 16;
     pub const SH_OFFSET: usize = 24;
     pub const SH_SIZE: usize = 32;
     pub const SH_ALIGN: usize = 48;
@@ -137,8 +139,9 @@ impl File {
             let from = self.u64(at + field::P_OFFSET);
             from < end && start < from.saturating_add(self.u64(at + field::P_FILESZ))
         };
-        if self.segments().any(covered) {
-            return Err("it is loaded into memory");
+        let segments: Vec<usize> = self.segments().filter(|&at| covered(at)).collect();
+        if !segments.is_empty() && self.u64(header + field::SH_ADDR) != 0 {
+            return Err("it is loaded at an address of its own");
         }
         let next = positions().filter(|&position| position >= end).min();
         let next = next.unwrap_or(self.data.len()).min(self.data.len());
@@ -153,6 +156,9 @@ impl File {
         }
         let new_end = start + new.len();
         let new_next = new_end + (next % alignment + alignment - new_end % alignment) % alignment;
+        for at in segments {
+            self.resize_segment(at, [start, end, next], [new_end, new_next])?;
+        }
         let size_at = header + field::SH_SIZE;
         self.data[size_at..size_at + 8].copy_from_slice(&(new.len() as u64).to_le_bytes());
         for &at in &pointers {
@@ -165,6 +171,34 @@ impl File {
         let padding = std::iter::repeat_n(0, new_next - new_end);
         let new: Vec<u8> = new.iter().copied().chain(padding).collect();
         self.data.splice(start..next, new);
+        Ok(())
+    }
+
+    /// Gives a segment the size that keeps everything in it, when a section from `start` to `end` with padding up to `next` changes its
+    /// end and what follows its place.
+    fn resize_segment(
+        &mut self,
+        at: usize,
+        [start, end, next]: [usize; 3],
+        [new_end, new_next]: [usize; 2],
+    ) -> Result<(), &'static str> {
+        let (from, size) = (self.u64(at + field::P_OFFSET), self.u64(at + field::P_FILESZ));
+        let to = from.checked_add(size).ok_or("a segment without an end")?;
+        if from > start || to < end {
+            return Err("a segment holds a part of it");
+        }
+        let new_to = match to {
+            to if to >= next => to - next + new_next,
+            to if to == end => new_end,
+            _ => return Err("a segment ends in the padding behind it"),
+        };
+        let memory = self.u64(at + field::P_MEMSZ);
+        let memory =
+            (memory.checked_sub(size)).ok_or("a segment takes less room in memory than in the file")?;
+        let size = new_to - from;
+        for (field, value) in [(field::P_FILESZ, size), (field::P_MEMSZ, memory + size)] {
+            self.data[at + field..at + field + 8].copy_from_slice(&(value as u64).to_le_bytes());
+        }
         Ok(())
     }
 }

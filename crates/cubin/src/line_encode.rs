@@ -37,7 +37,7 @@ impl Sequence {
             }
             holds = Some(location);
         }
-        let rest = self.end - encoder.registers.address;
+        let rest = slots.len() as u64 * slot_bytes - encoder.registers.address;
         if rest != 0 {
             encoder.out.push(2);
             push_sleb(&mut encoder.out, rest as i64);
@@ -93,8 +93,15 @@ impl Encoder<'_> {
             site = self.sequence.rows[id].call_site;
         }
         for id in missing.into_iter().rev() {
-            let location = self.sequence.rows[id].location;
-            let before = self.originals.get(self.written..self.place[&id]).unwrap_or_default();
+            let row = self.sequence.rows[id];
+            let Some(&place) = self.place.get(&id) else {
+                // Its instruction is gone. What was inlined there is not.
+                self.row(row, address);
+                self.number.insert(id, self.rows);
+                continue;
+            };
+            let location = row.location;
+            let before = self.originals.get(self.written..place).unwrap_or_default();
             let further = before.iter().filter(|&&other| self.sequence.rows[other].location == location);
             self.added(id, 1 + further.count(), address);
             self.number.insert(id, self.rows);

@@ -11,13 +11,33 @@ use std::borrow::Borrow;
 
 use crate::cubin::{Code, Cubin};
 use crate::edit::{Capsules, CodeEdit, Reason, Refusal, RewriteOptions, words_of};
-use crate::moves::Moves;
+use crate::follow_lines::Rearranged;
+use crate::line_table::Slot;
+use crate::moves::{Moves, SLOT};
 use crate::{follow_attributes, follow_frames, follow_lines, layout};
 
 /// One edit with what it was checked against.
 pub(crate) struct Planned<'c, 'd> {
     pub code: &'c Code<'d>,
     pub moves: Moves,
+}
+
+impl<'d> Rearranged<'d> for Planned<'_, 'd> {
+    fn code(&self) -> &Code<'d> {
+        self.code
+    }
+
+    fn lines(&self, base: u64, end: u64, old: &[Slot]) -> Result<Vec<Slot>, &'static str> {
+        if !self.moves.keeps_sides(base) || !self.moves.keeps_sides(end) {
+            return Err("an instruction would leave the sequence");
+        }
+        let first = (base / SLOT) as usize;
+        let mut new = old.to_vec();
+        for (index, slot) in old.iter().enumerate() {
+            new[self.moves.new_slot(first + index) - first] = slot.clone();
+        }
+        Ok(new)
+    }
 }
 
 impl<'d> Cubin<'d> {
@@ -109,7 +129,7 @@ impl<'d> Cubin<'d> {
     }
 
     /// Full debug data (`-g`) places variables and scopes by instruction ranges.
-    fn refuse_debug_info(&self) -> Result<(), Refusal> {
+    pub(crate) fn refuse_debug_info(&self) -> Result<(), Refusal> {
         const FULL: [&str; 6] = [
             ".debug_info",
             ".debug_loc",

@@ -2,7 +2,9 @@
 
 use std::hint::black_box;
 
-use sassafras_cubin::{CodeEdit, Compression, Container, Cubin, Error, Limits, Problem};
+use sassafras_cubin::{
+    CodeEdit, Compression, Container, Cubin, Error, Limits, Origin, Problem, Relayout, RewriteOptions, Slot,
+};
 
 #[path = "support/build.rs"]
 mod build;
@@ -50,6 +52,11 @@ fn sweep(what: &str, file: &[u8]) -> usize {
             Ok(cubin) => {
                 let edits: Vec<_> = cubin.code().iter().map(CodeEdit::unchanged).collect();
                 let _ = black_box(cubin.rewrite(&edits));
+                for code in cubin.code() {
+                    let mut longer = Relayout::unchanged(code);
+                    longer.slots.insert(0, Slot { word: 0, origin: Origin::New });
+                    let _ = black_box(cubin.relayout(&[longer], RewriteOptions::default()));
+                }
             }
             Err(error) => {
                 check(what, &error, &bytes);

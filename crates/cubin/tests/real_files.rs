@@ -9,9 +9,11 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sassafras_cubin::{
-    AttributeType, Capsules, Code, CodeEdit, Cubin, Format, OffsetLayout, Reason, RewriteOptions,
+    AttributeType, Capsules, Code, CodeEdit, Cubin, Format, OffsetLayout, Origin, Reason, RewriteOptions,
 };
 
+#[path = "support/references.rs"]
+mod references;
 #[path = "support/shuffle.rs"]
 mod shuffle;
 #[path = "support/tools.rs"]
@@ -249,6 +251,92 @@ fn nvdisasm_finds_every_instruction_on_its_old_line() {
         }
     }
     assert!(changed > 20, "{changed}");
+}
+
+/// References of code that grew lead where they led, and taking out what was put in gives the old bytes.
+#[test]
+fn references_follow_code_of_another_length() {
+    let kinds = [
+        references::Kinds { copies: true, moves: true, deletes: true },
+        references::Kinds { copies: true, moves: false, deletes: false },
+        references::Kinds { copies: false, moves: false, deletes: false },
+    ];
+    let (mut followed, mut restored, mut refused) = (0, 0, BTreeMap::new());
+    for compiled in CORPUS.iter() {
+        let cubin = Cubin::parse(&compiled.cubin).expect("parses");
+        for code in cubin.code() {
+            let what = format!("sm_{} {} {:?} {}", compiled.arch, compiled.name, compiled.options, code.name);
+            for (seed, kinds) in (0..).zip(kinds) {
+                let edit = references::random(&cubin, code, &mut Random(seed), kinds);
+                let new = match cubin.relayout(std::slice::from_ref(&edit), shuffle::KEEP) {
+                    Ok(new) => new,
+                    Err(refusal) => {
+                        let known = matches!(
+                            refusal.reason,
+                            Reason::Frames { .. } | Reason::Lines { .. } | Reason::MaybeOffset { .. }
+                        );
+                        assert!(known && (kinds.copies || kinds.moves), "{what}: {refusal}");
+                        *refused.entry(refusal.reason.to_string()).or_insert(0) += 1;
+                        continue;
+                    }
+                };
+                let new = Cubin::parse(&new).expect("parses");
+                let size = new.code_named(code.name).expect("the code").bytes.len() as u64;
+                let found = references::references(&new, edit.section, &references::SAME);
+                assert_eq!(found, references::expected(&cubin, &edit, size), "{what}");
+                followed += 1;
+                if !kinds.moves {
+                    let undo = references::inverse(&new, &edit);
+                    let back = new.relayout(&[undo], shuffle::KEEP).expect("follows");
+                    assert!(back == compiled.cubin, "{what}: not restored");
+                    restored += 1;
+                }
+            }
+        }
+    }
+    let left: usize = refused.values().sum();
+    assert!(followed > 1000 && restored > 700 && left * 20 < followed, "{followed} {restored} {refused:?}");
+}
+
+#[test]
+fn nvdisasm_finds_code_of_another_length_on_its_old_lines() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (nvdisasm, cuobjdump) = (tool("nvdisasm", "13."), tool("cuobjdump", "13."));
+    let kernels = ["inlined_lines", "jump_table", "calls", "mbarrier"];
+    let with_lines = |compiled: &&Compiled| {
+        compiled.options == ["-lineinfo"]
+            && compiled.arch != "70"
+            && kernels.contains(&compiled.name.as_str())
+    };
+    let mut seen = 0;
+    for compiled in CORPUS.iter().filter(with_lines) {
+        let cubin = Cubin::parse(&compiled.cubin).expect("parses");
+        let kinds = references::Kinds { copies: true, moves: false, deletes: false };
+        let edits: Vec<_> = (cubin.code().iter())
+            .map(|code| references::random(&cubin, code, &mut Random(9), kinds))
+            .collect();
+        let Ok(new) = cubin.relayout(&edits, shuffle::KEEP) else {
+            continue;
+        };
+        let (old_path, new_path) = (folder.path().join("old.cubin"), folder.path().join("new.cubin"));
+        fs::write(&old_path, &compiled.cubin).expect("written");
+        fs::write(&new_path, new).expect("written");
+        succeed(Command::new(&cuobjdump).args(["-elf", "-sass"]).arg(&new_path));
+        for option in ["-gi", "-gp"] {
+            let (old, new) = (lines(&nvdisasm, &old_path, option), lines(&nvdisasm, &new_path, option));
+            for edit in &edits {
+                let code = cubin.code().iter().find(|code| code.section == edit.section).expect("same");
+                let (old, new) = (&old[code.name], &new[code.name]);
+                for (slot, line) in edit.slots.iter().zip(new) {
+                    if let Origin::Moved(from) | Origin::Copied(from) = slot.origin {
+                        assert_eq!(*line, old[from as usize], "sm_{} {}", compiled.arch, code.name);
+                        seen += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(seen > 1000, "{seen}");
 }
 
 /// Each thing that cannot follow is refused by name.

@@ -14,6 +14,7 @@
 //! bank 2 that could be an offset in the code is taken for one (as the writer does); without such words the branch is
 //! opaque and goes anywhere.
 
+mod aim;
 mod cut;
 mod jump;
 mod relative;
@@ -28,6 +29,7 @@ use thiserror::Error;
 use crate::decode::{Decoded, Decoder, Flow, INSTRUCTION_BYTES};
 use crate::lift::{Code, LiftError, Lifted, lift};
 
+pub use aim::{AimError, aim};
 pub use relative::Relative;
 
 /// Sections with more instructions are refused: a lifted instruction takes half a kilobyte, and a compressed file can hold any

@@ -39,18 +39,59 @@ impl Relative {
 
     /// The word that names at `to` the place that it names at `from`; `None` where the distance does not fit.
     pub fn moved(&self, word: u128, from: u64, to: u64) -> Option<u128> {
-        let Some(pieces) = self.pieces(word).filter(|_| from != to) else {
+        if self.pieces(word).is_none() || from == to {
             return Some(word);
-        };
-        let target = self.target(word, from)?;
-        let distance = target.wrapping_sub(to).wrapping_sub(16) as i64;
-        let (mut rest, mut moved) = (distance / 4, word);
-        for bits in pieces {
-            moved = bits.set(moved, rest as u64);
-            rest = rest.checked_shr(bits.len().into()).unwrap_or(rest >> 63);
         }
+        self.aimed(word, to, self.target(word, from)?)
+    }
+
+    /// The word that names the place `target` when it stands at `at`; `None` where it names none, or where the distance does not fit.
+    pub fn aimed(&self, word: u128, at: u64, target: u64) -> Option<u128> {
+        let aimed = with_distance(self.pieces(word)?, word, target.wrapping_sub(at).wrapping_sub(16));
         // What was cut off shows in the place that the new word names.
-        (self.target(moved, to) == Some(target)).then_some(moved)
+        (self.target(aimed, at) == Some(target)).then_some(aimed)
+    }
+
+    /// The word at `to` that does what it did at `from`, in code whose places are elsewhere now: `place` gives the new offset of an old
+    /// one. Words that say where something is in absolute numbers are not changed, as they are not told from other numbers. `None` for
+    /// words that cannot follow: distances that do not fit, and instructions that read their own address.
+    pub fn replaced(
+        &self,
+        word: u128,
+        from: u64,
+        to: u64,
+        place: impl Fn(u64) -> Option<u64>,
+    ) -> Option<u128> {
+        let inst = self.decoder.decode(word, from);
+        if inst.is_pinned() {
+            return None;
+        }
+        if let Some(pieces) = self.pieces(word) {
+            if pieces.is_empty() {
+                return Some(word);
+            }
+            return self.aimed(word, to, place(self.target(word, from)?)?);
+        }
+        if !matches!(inst.flow(), Flow::IndirectBranch | Flow::Return | Flow::CallElsewhere) {
+            return Some(word);
+        }
+        // The register holds an offset in the section, so that the distance leads to its start; or an address, and there is no distance.
+        let pieces = self.branch_pieces()?;
+        let none = with_distance(pieces, word, 0);
+        if none == word {
+            return Some(word);
+        }
+        let leads_to_start = with_distance(pieces, word, 0u64.wrapping_sub(from + 16)) == word;
+        leads_to_start.then(|| with_distance(pieces, word, 0u64.wrapping_sub(to + 16)))
+    }
+
+    /// Where plain branches have their distance: indirect ones have it there, too.
+    fn branch_pieces(&self) -> Option<&'static [Bits]> {
+        const BRA: usize = 0x947;
+        self.table?.rows(BRA).iter().find_map(|row| match row.flow.as_ref()? {
+            FlowKind::Branch(pieces) | FlowKind::BranchIf(pieces) => Some(&**pieces),
+            _ => None,
+        })
     }
 
     fn pieces(&self, word: u128) -> Option<&'static [Bits]> {
@@ -64,4 +105,14 @@ impl Relative {
             _ => None,
         }
     }
+}
+
+/// The word with a distance in bytes.
+fn with_distance(pieces: &[Bits], word: u128, distance: u64) -> u128 {
+    let (mut rest, mut word) = (distance as i64 / 4, word);
+    for bits in pieces {
+        word = bits.set(word, rest as u64);
+        rest = rest.checked_shr(bits.len().into()).unwrap_or(rest >> 63);
+    }
+    word
 }
