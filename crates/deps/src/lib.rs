@@ -17,18 +17,16 @@
 //! * [`oracle`]: the slow, obviously right graph that tests compare with.
 
 pub mod build;
-pub mod cyclic;
 pub mod export;
 mod fan;
-pub mod graph;
 pub mod latency;
 mod memory;
 pub mod models;
 pub mod oracle;
-pub mod paths;
 pub mod reach;
 mod registers;
 
 pub use build::{BuildOptions, build};
-pub use graph::{Edge, EdgeKind, End, Graph, Node};
 pub use latency::{LatencyModel, OrderKind};
+pub use sassafras_problem::graph::{Edge, EdgeKind, End, Graph, Node};
+pub use sassafras_problem::{cyclic, graph, paths};

@@ -1,7 +1,7 @@
 //! The cycles that an order takes.
 
 use crate::resources::{Reservations, Resources};
-use sassafras_deps::{Graph, Node};
+use sassafras_problem::graph::{Graph, Node};
 
 /// When everything starts in a given order.
 #[derive(Clone, Debug, PartialEq, Eq)]
