@@ -46,5 +46,5 @@ pub use engine::{Pick, Schedule, Statistics, schedule};
 pub use input::{Block, Input, InputError, Ordered};
 pub use resources::{Demand, Resources, Unit};
 pub use strategy::{Candidates, Context, Direction, Offer, Reason, Strategy, Ties};
-pub use timing::{Timing, time};
+pub use timing::{Timing, repeated, time};
 pub use values::{Value, Values};

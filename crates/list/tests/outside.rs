@@ -9,9 +9,9 @@ use sassafras_list::strategies::{
     Source, Terms,
 };
 use sassafras_list::{
-    Block, Demand, Direction, Input, InputError, Ordered, Resources, Unit, naive, schedule, time,
+    Block, Demand, Direction, Input, InputError, Ordered, Resources, Unit, naive, repeated, schedule, time,
 };
-use sassafras_problem::{Op, Problem, Resource, Use, Violation, verify_order};
+use sassafras_problem::{Op, Problem, Resource, Use, Violation, verify, verify_order};
 use sassafras_testkit::random::{Shape, function};
 use sassafras_testkit::rng::Rng;
 
@@ -41,7 +41,7 @@ impl Block for Code {
         (value % 3) as u16
     }
     fn is_physical(&self, value: u32) -> bool {
-        value % 5 == 0
+        value.is_multiple_of(5)
     }
 }
 
@@ -167,6 +167,7 @@ proptest! {
             let order = schedule(&graph, &paths, &resources, direction, &mut CriticalPath).order;
             let start = time(&graph, &resources, &order).start;
             prop_assert_eq!(judge(&order, &start), Ok(()));
+            prop_assert_eq!(verify(&problem, &repeated(&graph, &resources, &order)), Ok(()));
             // A cycle that is taken away somewhere is missed, unless it was waited for nothing.
             let mut early = start.clone();
             if let Some(last) = order.last().filter(|last| start[last.index()] > 0) {
