@@ -15,6 +15,21 @@
 //!
 //! Modules, in the order a reader wants them: [`lane`], [`operand`], [`function`], [`text`] (parser and printer),
 //! [`verify`], then the analyses [`mod@cfg`], [`dominators`], [`loops`], [`liveness`], [`pressure`].
+//!
+//! ```
+//! use sassafras_ir::{cfg::Cfg, liveness::Liveness, text};
+//!
+//! let module = text::parse("func f sm_90 {\n^a:\n  R4 = LDG global.4[R0]\n  R5 = FADD R4, R2\n  EXIT !exit\n}\n")
+//!     .expect("a right text");
+//! let f = &module.functions[0];
+//! let block = f.blocks().next().expect("a block");
+//! let mut written = Vec::new();
+//! f.for_each_write(f.block_insts(block)[0], |lane| written.push(lane.lane.to_string()));
+//! assert_eq!(written, ["R4"]);
+//! let liveness = Liveness::new(f, &Cfg::new(f))?;
+//! assert_eq!(liveness.live_in(block).map(|lane| lane.to_string()).collect::<Vec<_>>(), ["R0", "R2"]);
+//! # Ok::<(), sassafras_ir::liveness::TooLarge>(())
+//! ```
 
 pub mod cfg;
 pub mod dominators;

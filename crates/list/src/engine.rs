@@ -3,8 +3,8 @@
 use crate::resources::{Reservations, Resources};
 use crate::strategy::{Candidates, Context, Direction, Offer, Reason, Strategy, Ties};
 use rustc_hash::FxHashMap;
-use sassafras_deps::paths::Paths;
-use sassafras_deps::{Edge, Graph, Node};
+use sassafras_problem::graph::{Edge, Graph, Node};
+use sassafras_problem::paths::Paths;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 

@@ -6,8 +6,8 @@
 use crate::engine::{Pick, for_each_incoming, region_slices};
 use crate::resources::{Reservations, Resources};
 use crate::strategy::{Candidates, Context, Direction, Offer, Reason, Strategy};
-use sassafras_deps::paths::Paths;
-use sassafras_deps::{Graph, Node};
+use sassafras_problem::graph::{Graph, Node};
+use sassafras_problem::paths::Paths;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

@@ -7,7 +7,7 @@
 //! Cost: linear in the operands over all regions of a block.
 
 use crate::values::{Value, Values, regions_of};
-use sassafras_deps::{Graph, Node};
+use sassafras_problem::graph::{Graph, Node};
 
 /// The state of every value, and what picking a node would change.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@
 //! (interference of virtual-register cycles; `recurrence-chain-limit`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use sassafras_deps::{Edge, EdgeKind, Graph, Node};
+use sassafras_problem::graph::{Edge, EdgeKind, Graph, Node};
 
 /// The readers that should wait, and for whom.
 #[derive(Clone, Debug, Default)]

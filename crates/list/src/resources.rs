@@ -1,5 +1,12 @@
 //! What nodes occupy.
+//!
+//! The engine asks of a unit only when a copy of it is free next, at a clock that never goes back, so a number per copy is
+//! its whole reservation table. That of `modulo` wraps at II, is asked about any row, and gives rows back; it would make every
+//! pick here pay for that. What the two have in common is the description: [`Resources::problem`] gives it as a
+//! [`Problem`], and [`Input`](crate::Input) takes one.
 
+use sassafras_problem::graph::{Graph, Node};
+use sassafras_problem::{Problem, Use};
 use thiserror::Error;
 
 /// A kind of unit.
@@ -96,6 +103,25 @@ impl Resources {
             demands: vec![Demand::default()],
             class_of: vec![0; nodes],
         }
+    }
+
+    /// The graph with these resources as a problem, for `modulo` and for the checkers: the operation of each node has its
+    /// number, joins included, which hold nothing. `name` names the instructions. The issue width is a resource too.
+    pub fn problem(&self, graph: &Graph, mut name: impl FnMut(Node) -> String) -> Problem {
+        let mut problem = Problem::new();
+        let issue = problem.add_resource("issue", self.issue_width);
+        let mut add = |unit: &Unit| problem.add_resource(unit.name.as_str(), unit.copies);
+        let units: Vec<_> = self.units.iter().map(&mut add).collect();
+        graph.add_to(&mut problem, |node| {
+            if graph.is_join(node) {
+                return (format!("join {}", node.0), Vec::new());
+            }
+            let demand = &self.demands[self.class_of(node.index())];
+            let held = demand.units.iter().filter(|(_, cycles)| *cycles > 0);
+            let held = held.map(|&(unit, cycles)| Use::first(units[usize::from(unit)], u32::from(cycles)));
+            (name(node), std::iter::once(Use::first(issue, 1)).chain(held).collect())
+        });
+        problem
     }
 
     /// How many nodes may start in one cycle.

@@ -1,7 +1,7 @@
 //! What a heuristic is.
 
-use sassafras_deps::paths::Paths;
-use sassafras_deps::{Graph, Node};
+use sassafras_problem::graph::{Graph, Node};
+use sassafras_problem::paths::Paths;
 
 /// From which end the schedule grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

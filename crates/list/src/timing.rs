@@ -1,7 +1,8 @@
 //! The cycles that an order takes.
 
 use crate::resources::{Reservations, Resources};
-use sassafras_deps::{Graph, Node};
+use sassafras_problem::Schedule;
+use sassafras_problem::graph::{Graph, Node};
 
 /// When everything starts in a given order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +38,30 @@ pub fn time(graph: &Graph, resources: &Resources, order: &[Node]) -> Timing {
     }
     let cycles = last.map_or(0, |c| c + 1);
     Timing { start, cycles, stalls: cycles - busy }
+}
+
+/// An order as a modulo schedule whose iterations do not overlap, the next beginning as soon as edges and units let all of it
+/// stay as it is: what overlapping is measured by. It solves the problem that the graph
+/// [becomes](Resources::problem), joins included. Linear.
+///
+/// # Panics
+/// As [`time`] does.
+pub fn repeated(graph: &Graph, resources: &Resources, order: &[Node]) -> Schedule {
+    let (_, times) = graph.with_joins(order, &time(graph, resources, order).start);
+    let ends = graph.insts().map(|node| {
+        let held =
+            resources.demands()[resources.class_of(node.index())].units.iter().map(|&(_, cycles)| cycles);
+        times[node.index()] + u64::from(held.max().unwrap_or(0).max(1))
+    });
+    let carried = graph.edges().iter().filter(|e| e.distance > 0).map(|e| {
+        let ready = times[e.from.index()] + u64::from(e.latency);
+        ready.saturating_sub(times[e.to.index()]).div_ceil(u64::from(e.distance))
+    });
+    let ii = ends.chain(carried).max().unwrap_or(1).max(1);
+    Schedule {
+        ii: u32::try_from(ii).unwrap_or(u32::MAX),
+        times: times.into_iter().map(|time| i64::try_from(time).unwrap_or(i64::MAX)).collect(),
+    }
 }
 
 /// When the operands of every node are there.

@@ -3,7 +3,7 @@
 //! A value is what one instruction writes into the registers of one operand, or what a register holds where the block
 //! begins. Registers do not matter here: a register that is written twice holds two values.
 
-use sassafras_deps::{Graph, Node};
+use sassafras_problem::graph::{Graph, Node};
 
 /// A value of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

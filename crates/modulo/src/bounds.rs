@@ -5,12 +5,12 @@
 //! the first II at which every operation fits beside its own copies of other iterations. *RecMII* is the largest ratio
 //! of latency to distance around any circuit, exactly. The minimum II (MII) is the larger of the two.
 //!
-//! Sources: Rau, *Iterative modulo scheduling* (1996) for the two bounds; Burns (1991) and Dasdan's survey (2004) for
-//! the parametric search of a maximum cycle ratio.
+//! Source: Rau, *Iterative modulo scheduling* (1996) for the two bounds.
 
-use crate::problem::{Op, Problem, Resource};
-use crate::table::fold;
 use cranelift_entity::EntityRef;
+use sassafras_problem::circuit::{self, Floor};
+use sassafras_problem::pattern::{Segment, fold};
+use sassafras_problem::{Op, Problem, Resource};
 use std::fmt;
 
 /// A circuit of edges, and what it costs.
@@ -189,108 +189,28 @@ pub fn resource_mii(problem: &Problem) -> (u64, Reason) {
 fn own_conflict(problem: &Problem, ops: &[Op], ii: u64) -> Option<(Op, Resource)> {
     let short = u32::try_from(ii).ok()?;
     ops.iter().filter(|&&op| problem.span(op) > ii).find_map(|&op| {
-        let over = |s: &crate::table::Segment| s.units > u64::from(problem.capacity(s.resource));
+        let over = |s: &Segment| s.units > u64::from(problem.capacity(s.resource));
         fold(problem.uses(op), short).iter().find(|s| over(s)).map(|s| (op, s.resource))
     })
 }
 
-/// The circuit with the largest ratio of latency to distance, if one has a ratio above 0.
+/// The circuit with the largest ratio of latency to distance, if one has a ratio above 0: [`circuit`] has the search.
 ///
-/// Raises a ratio `p/q` from circuit to circuit: longest paths under the weights `q·latency − p·distance` either settle,
-/// and then the circuit at hand is the answer, or close a circuit of positive weight, whose own ratio is larger. Integers
-/// throughout, any distances, no enumeration of circuits. A sweep costs one pass over the edges; there are at most as
-/// many sweeps per circuit as operations, and a handful in practice, because a circuit is noticed as soon as the tree of
-/// predecessors closes.
-///
-/// A circuit of distance 0 and positive latency ends the search and is the answer: its ratio is infinite.
+/// A circuit of distance 0 and positive latency is the answer where there is one: its ratio is infinite.
 pub fn critical_recurrence(problem: &Problem) -> Option<Recurrence> {
-    let mut best: Option<Recurrence> = None;
-    loop {
-        let (p, q) = best.as_ref().map_or((0, 1), |r| (i128::from(r.latency), i128::from(r.distance)));
-        let weight = |e: &crate::Edge| Some(q * i128::from(e.latency) - p * i128::from(e.distance));
-        let Some(edges) = positive_circuit(problem, weight) else { return best };
-        let sum = |part: fn(&crate::Edge) -> i64| edges.iter().map(|&e| part(&problem.edges()[e])).sum();
-        let found = Recurrence {
-            latency: sum(|e| i64::from(e.latency)),
-            distance: sum(|e| i64::from(e.distance)),
-            ops: edges.iter().map(|&e| problem.edges()[e].from).collect(),
-            edges,
-        };
-        if found.distance == 0 {
-            return Some(found);
-        }
-        best = Some(found);
-    }
-}
-
-/// A circuit of positive latency within one iteration, as positions of its edges.
-pub(crate) fn deadlock(problem: &Problem) -> Option<Vec<usize>> {
-    positive_circuit(problem, |e| (e.distance == 0).then(|| i128::from(e.latency)))
-}
-
-const NO_EDGE: usize = usize::MAX;
-
-/// A circuit of positive weight, if there is one, among the edges that have a weight.
-fn positive_circuit(problem: &Problem, weight: impl Fn(&crate::Edge) -> Option<i128>) -> Option<Vec<usize>> {
-    let n = problem.ops().len();
-    let mut longest = vec![0i128; n];
-    let mut via = vec![NO_EDGE; n];
-    // Sources ascending: operations mostly come in an order in which edges of one iteration point forward, so that one
-    // sweep settles an iteration. Edges that name no operation are left to `check`.
-    let mut order: Vec<(usize, i128)> = (problem.edges().iter().enumerate())
-        .filter(|(_, e)| e.from.index() < n && e.to.index() < n)
-        .filter_map(|(i, e)| Some((i, weight(e)?)))
-        .collect();
-    order.sort_by_key(|&(i, _)| problem.edges()[i].from);
-    loop {
-        let mut changed = false;
-        for &(i, weight) in &order {
-            let e = &problem.edges()[i];
-            let length = longest[e.from.index()] + weight;
-            if length > longest[e.to.index()] {
-                longest[e.to.index()] = length;
-                via[e.to.index()] = i;
-                changed = true;
-            }
-        }
-        if !changed {
-            return None;
-        }
-        if let Some(circuit) = closed_circuit(problem, &via) {
-            return Some(circuit);
-        }
-    }
-}
-
-/// A circuit in the tree of predecessors, which closes just when some weight around a circuit is positive.
-fn closed_circuit(problem: &Problem, via: &[usize]) -> Option<Vec<usize>> {
-    let before = |at: usize| problem.edges()[via[at]].from.index();
-    let mut seen = vec![0usize; via.len()];
-    for start in 0..via.len() {
-        let mut at = start;
-        while seen[at] == 0 && via[at] != NO_EDGE {
-            seen[at] = start + 1;
-            at = before(at);
-        }
-        if via[at] != NO_EDGE && seen[at] == start + 1 {
-            let first = at;
-            let mut circuit = vec![via[at]];
-            at = before(at);
-            while at != first {
-                circuit.push(via[at]);
-                at = before(at);
-            }
-            circuit.reverse();
-            return Some(circuit);
-        }
-    }
-    None
+    let found = circuit::critical(problem.ops().len(), &problem.arcs(), Floor::PositiveLatency)?;
+    Some(Recurrence {
+        ops: problem.ops_around(&found.edges).collect(),
+        edges: found.edges.iter().map(|&e| e as usize).collect(),
+        latency: found.latency,
+        distance: found.distance,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::Use;
+    use sassafras_problem::Use;
 
     #[test]
     fn the_binding_resource_is_named() {

@@ -28,9 +28,10 @@
 //! placed. The number of nodes is exponential at worst, and limited.
 
 use crate::closure::{ClosureError, Distances};
-use crate::problem::{Problem, Resource, Schedule};
-use crate::table::{Segment, fold, masks};
+use crate::table::masks;
 use cranelift_entity::EntityRef;
+use sassafras_problem::pattern::{Segment, fold};
+use sassafras_problem::{Problem, Resource, Schedule};
 use std::time::Instant;
 
 /// When to stop.

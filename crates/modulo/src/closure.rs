@@ -25,9 +25,9 @@
 //! Source: `tile-scheduler`, "All-Pairs Distance Matrix". It prints the closure once with max and once with min;
 //! dependences need the longest path.
 
-use crate::problem::{Op, Problem};
 use cranelift_entity::EntityRef;
 use multiversion::multiversion;
+use sassafras_problem::{Op, Problem};
 use thiserror::Error;
 
 /// Rows and columns of a tile.

@@ -12,8 +12,8 @@
 use crate::bounds::{Bounds, bounds};
 use crate::branch::{self, Limits, Outcome};
 use crate::closure::ClosureError;
-use crate::problem::{Problem, ProblemError, Schedule};
-use crate::verify::{Violation, verify};
+use sassafras_problem::{Problem, ProblemError, Schedule};
+use sassafras_problem::{Violation, verify};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
@@ -218,7 +218,7 @@ pub(crate) fn walk(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::Use;
+    use sassafras_problem::Use;
 
     #[test]
     fn between_the_bound_and_the_least() {

@@ -25,12 +25,12 @@
 use crate::bounds::{Bounds, Reason, bounds};
 use crate::branch::{self, Limits, Outcome};
 use crate::closure::{ClosureError, Distances};
-use crate::problem::{Op, Problem, ProblemError, Resource, Schedule};
 use crate::search::{Confirm, Evidence, Gallop, Search, first_feasible};
 use crate::table::{Table, TableError};
-use crate::verify::{Violation, verify};
 use crate::what_if::{Standing, WhatIf};
 use cranelift_entity::EntityRef;
+use sassafras_problem::{Op, Problem, ProblemError, Resource, Schedule};
+use sassafras_problem::{Violation, verify};
 use thiserror::Error;
 
 /// How much is tried.
@@ -495,7 +495,7 @@ impl<'a> Attempt<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::Use;
+    use sassafras_problem::Use;
 
     #[test]
     fn the_worked_example_needs_15() {

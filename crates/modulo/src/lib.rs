@@ -1,11 +1,11 @@
-//! Modulo scheduling for any operations: what a problem is, what bounds it, and the parts that schedulers are made of.
+//! Modulo scheduling for any operations: what bounds a problem, and the parts that schedulers are made of.
 //!
 //! A *modulo schedule* starts one iteration of a loop every II cycles (the *initiation interval*). Nothing here knows
 //! instructions, tiles or machines: operations are numbers with reservation patterns, so that tile scheduling and the
 //! loop pipeliner stand on the same code.
 //!
 //! * [`problem`]: operations, edges, resources; [`Problem::check`] before scheduling; [`verify`](mod@verify) after,
-//!   sharing nothing with what makes schedules;
+//!   sharing nothing with what makes schedules: both are the crate `problem`'s, which `list` stands on too;
 //! * [`bounds`](mod@bounds): the least II that resources and recurrences allow, and which of them binds;
 //! * [`table`]: modulo reservation tables;
 //! * [`closure`]: the longest paths between all operations at a given II;
@@ -42,21 +42,20 @@ pub mod branch;
 pub mod closure;
 pub mod exact;
 pub mod iterative;
-pub mod problem;
 pub mod random;
 pub mod search;
 #[cfg(feature = "pumpkin")]
 pub mod solver;
 pub mod table;
-pub mod verify;
 pub mod what_if;
 
 pub use bounds::{Bounds, Reason, Recurrence, bounds};
 pub use closure::{ClosureError, Distances};
 pub use exact::{Exact, ExactFound, Why};
 pub use iterative::{Found, IterativeError, Options};
-pub use problem::{Edge, Op, Problem, ProblemError, Resource, Schedule, Use};
+pub use sassafras_problem::{
+    Edge, Op, Problem, ProblemError, Resource, Schedule, Use, Violation, problem, verify,
+};
 pub use search::{Confirm, Evidence, Gallop, Search, first_feasible};
 pub use table::{Table, TableError};
-pub use verify::{Violation, verify};
 pub use what_if::{Change, Standing, WhatIf};

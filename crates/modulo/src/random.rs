@@ -10,7 +10,7 @@
 //! Every problem passes [`Problem::check`]: edges of distance 0 lead forward, and no operation needs more of a resource at
 //! once than there is.
 
-use crate::problem::{Op, Problem, Resource, Use};
+use sassafras_problem::{Op, Problem, Resource, Use};
 
 /// SplitMix64: small, seeded, and the same sequence everywhere.
 #[derive(Clone, Debug)]

@@ -41,8 +41,6 @@
 use crate::branch::stages;
 use crate::closure::{ClosureError, Distances};
 use crate::exact::{Exact, ExactError, ExactFound, Options, Why, walk};
-use crate::problem::{Problem, Schedule};
-use crate::verify::verify;
 use cranelift_entity::EntityRef;
 use pumpkin_conflict_resolvers::resolvers::ResolutionResolver;
 use pumpkin_constraints::{cumulative_with_options, less_than_or_equals};
@@ -53,6 +51,8 @@ use pumpkin_core::termination::TerminationCondition;
 use pumpkin_core::variables::{AffineView, DomainId, TransformableVariable};
 use pumpkin_propagators::cumulative::options::{CumulativeOptions, CumulativePropagationMethod};
 use pumpkin_propagators::cumulative::time_table::CumulativeExplanationType;
+use sassafras_problem::verify;
+use sassafras_problem::{Problem, Schedule};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -403,7 +403,7 @@ fn symmetry(n: usize, circuit: &[usize], pools: &[Pool]) -> (Vec<usize>, Vec<(us
 mod tests {
     use super::*;
     use crate::exact::Verdict;
-    use crate::problem::{Op, Resource, Use};
+    use sassafras_problem::{Op, Resource, Use};
 
     const LONG: Duration = Duration::from_secs(60);
 

@@ -8,52 +8,11 @@
 //! pattern ran over the end of it. The rest is held *in iteration*. An operation longer than II holds rows more than once.
 //! These are the two shadows of the bank-pressure evaluator of `tile-scheduler`.
 
-use crate::problem::{Op, Problem, Resource, Use};
 use cranelift_entity::EntityRef;
+use sassafras_problem::pattern::{Segment, fold};
+use sassafras_problem::{Op, Problem, Resource, Use};
 use std::ops::{Range, RangeInclusive};
 use thiserror::Error;
-
-/// `units` of `resource` in `rows` rows from `start` on; `start + rows` is at most II.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Segment {
-    pub resource: Resource,
-    pub start: u32,
-    pub rows: u32,
-    pub units: u64,
-}
-
-/// A reservation pattern modulo `ii`: segments that do not overlap, by resource and row. Costs a sort of the uses.
-pub(crate) fn fold(uses: &[Use], ii: u32) -> Vec<Segment> {
-    let ii = u64::from(ii.max(1));
-    // Where the count changes: up before down does not matter, since equal rows are summed before one is read.
-    let mut changes: Vec<(Resource, u64, i128)> = Vec::with_capacity(2 * uses.len());
-    for u in uses {
-        let (rows, units) = (u64::from(u.rows), i128::from(u.units));
-        let mut change = |from: u64, to: u64, units: i128| {
-            if from < to && units > 0 {
-                changes.extend([(u.resource, from, units), (u.resource, to, -units)]);
-            }
-        };
-        change(0, ii, units * i128::from(rows / ii));
-        let start = u64::from(u.start) % ii;
-        let end = start + rows % ii;
-        change(start, end.min(ii), units);
-        change(0, end.saturating_sub(ii), units);
-    }
-    changes.sort_unstable_by_key(|&(resource, row, _)| (resource, row));
-    let mut segments: Vec<Segment> = Vec::new();
-    let mut units = 0i128;
-    for pair in changes.windows(2) {
-        let [(resource, row, change), (next_resource, next, _)] = [pair[0], pair[1]];
-        units += change;
-        if resource == next_resource && row < next && units > 0 {
-            let units = u64::try_from(units).unwrap_or(u64::MAX);
-            // Rows below II, which is a u32.
-            segments.push(Segment { resource, start: row as u32, rows: (next - row) as u32, units });
-        }
-    }
-    segments
-}
 
 /// Why a table cannot be made.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

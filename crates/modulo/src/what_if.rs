@@ -12,9 +12,9 @@
 
 use crate::bounds::{Recurrence, critical_recurrence};
 use crate::exact::ExactFound;
-use crate::problem::{Op, Problem, Resource};
-use crate::table::fold;
 use cranelift_entity::EntityRef;
+use sassafras_problem::pattern::fold;
+use sassafras_problem::{Op, Problem, Resource};
 
 /// A necessary change for an II.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -235,8 +235,8 @@ fn resource_change(problem: &Problem, resource: Resource, ii: u32) -> Option<Cha
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::Use;
     use crate::{bounds, exact, iterative, random};
+    use sassafras_problem::Use;
 
     #[test]
     fn resources_and_circuits_say_by_how_much() {

@@ -8,6 +8,20 @@
 //! * [`tools`]: NVIDIA's programs, found and run;
 //! * [`nvdisasm`]: register sets as NVIDIA's disassembler lists them, and its known faults;
 //! * [`words`]: the same for single instructions, quickly.
+//!
+//! ```
+//! use sassafras_testkit::random::{Shape, function};
+//! use sassafras_testkit::rng::Rng;
+//!
+//! // A property test draws a seed; the function that it stands for is the same everywhere.
+//! let make = |seed| {
+//!     let mut rng = Rng::new(seed);
+//!     let shape = Shape::random(&mut rng, 2, 20);
+//!     sassafras_ir::text::print(&sassafras_ir::Module { functions: vec![function(&mut rng, &shape)] })
+//! };
+//! assert_eq!(make(7), make(7));
+//! assert_ne!(make(7), make(8));
+//! ```
 
 pub mod filetest;
 pub mod nvdisasm;

@@ -1,5 +1,7 @@
 //! `sassafras deps`
 
+mod problem;
+
 use super::LatencyArgument;
 use crate::failure::of_library;
 use crate::failure::{Failure, say};
@@ -26,6 +28,7 @@ use std::path::{Path, PathBuf};
 
 /// Show the dependence graph of every block
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// What to look at; `-` is standard input
     input: PathBuf,
@@ -45,6 +48,13 @@ pub struct Arguments {
     reduced: bool,
     #[command(flatten)]
     knobs: KnobArguments,
+    /// Show loops as problems for modulo scheduling: the least interval between iterations, what binds it, and a
+    /// schedule (of blocks that branch to themselves)
+    #[arg(long, conflicts_with_all = ["dot", "acyclic", "reduced"])]
+    problem: bool,
+    /// With `--problem`: as if every value had a register of its own, so that no write waits for the register's readers
+    #[arg(long, requires = "problem")]
+    renamed: bool,
     /// Print the graphs for Graphviz
     #[arg(long, conflicts_with = "json")]
     dot: bool,
@@ -52,6 +62,14 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  sassafras deps k.cubin                             edges by kind, critical path and recurrence of every block
+  sassafras deps k.sir --block loop --dot            one block for Graphviz
+  sassafras deps k.cubin --problem                   what a software pipeliner could make of the loops
+  sassafras deps k.cubin --problem --renamed         and what with enough registers
+  sassafras deps k.ptx --problem --json              everything, schema 1";
 
 /// The JSON form. Bump `schema` when a field changes its meaning or goes away.
 #[derive(Serialize)]
@@ -153,6 +171,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
     }
     let subject = Subject { arguments, unknown, dialect, functions };
+    if arguments.problem {
+        return problem::run(&subject, &name);
+    }
     if arguments.dot {
         let mut out = output::Stream::new();
         subject.each(|f, block, graph| {

@@ -2,7 +2,7 @@
 
 use super::terms::{Boosted, Terms, latencies};
 use crate::strategy::{Candidates, Context, Strategy, Ties};
-use sassafras_deps::{EdgeKind, Graph, Node};
+use sassafras_problem::graph::{EdgeKind, Graph, Node};
 
 /// Goal: latencies hidden. Growing from the beginning, what takes longest until its result can be used starts first, and what
 /// uses it comes later.

@@ -1,7 +1,7 @@
 //! The longest path first.
 
 use crate::strategy::{Candidates, Context, Strategy};
-use sassafras_deps::Node;
+use sassafras_problem::graph::Node;
 
 /// Goal: a short schedule. Priorities: of what can start now, first what has the longest path still before it, then
 /// what more instructions wait for, then source order. The classic list scheduler; looks at no register.

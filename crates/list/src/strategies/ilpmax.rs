@@ -3,7 +3,7 @@
 use super::terms::{Boosted, Terms, successors};
 use crate::strategy::{Candidates, Context, Strategy, Ties};
 use crate::weights::Weights;
-use sassafras_deps::{Graph, Node};
+use sassafras_problem::graph::{Graph, Node};
 
 /// Goal: much that can run side by side. What many wait for comes early in the final order; growing from the end, what few wait
 /// for goes first.

@@ -3,7 +3,7 @@
 use super::terms::{Boosted, Terms, successors};
 use crate::strategy::{Candidates, Context, Strategy, Ties};
 use crate::weights::Weights;
-use sassafras_deps::{EdgeKind, Graph, Node};
+use sassafras_problem::graph::{EdgeKind, Graph, Node};
 
 /// Goal: chains, one after the other. What few wait for comes early in the final order; growing from the end, what opens many
 /// independent ways goes first.

@@ -5,7 +5,7 @@ use crate::pressure::Pressure;
 use crate::register_cycles::RegisterCycles;
 use crate::strategy::{Candidates, Context, Strategy, Ties};
 use crate::values::Values;
-use sassafras_deps::{Graph, Node};
+use sassafras_problem::graph::{Graph, Node};
 
 /// Goal: few registers. Growing from the end, first what ends the shortest live range: the writer of the value that was
 /// read last. That walks an expression from its end to its beginning before the next one is looked at.

@@ -6,7 +6,7 @@ use crate::register_cycles::RegisterCycles;
 use crate::strategy::{Candidates, Context, Offer, Reason, Strategy, Ties};
 use crate::values::Values;
 use crate::weights::Weights;
-use sassafras_deps::{Graph, Node};
+use sassafras_problem::graph::{Graph, Node};
 
 /// Goal: latencies hidden without running out of registers.
 ///

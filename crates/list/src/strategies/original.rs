@@ -1,7 +1,7 @@
 //! Keeps the order.
 
 use crate::strategy::{Candidates, Context, Strategy};
-use sassafras_deps::Node;
+use sassafras_problem::graph::Node;
 
 /// Goal: the order that the code came in. The baseline of every comparison, and the answer when nothing is better.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,7 +1,7 @@
 //! A random legal order.
 
 use crate::strategy::{Candidates, Context, Strategy};
-use sassafras_deps::Node;
+use sassafras_problem::graph::Node;
 
 /// Goal: any legal order, another one for every seed. If a dependence is missing, results break under some seed: a test
 /// of everything else.

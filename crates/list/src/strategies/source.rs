@@ -5,7 +5,7 @@ use crate::pressure::Pressure;
 use crate::strategy::{Candidates, Context, Strategy, Ties};
 use crate::values::Values;
 use crate::weights::Weights;
-use sassafras_deps::{Graph, Node};
+use sassafras_problem::graph::{Graph, Node};
 
 /// Goal: the order of the source; another one only where it would take more registers than there are.
 ///

@@ -3,7 +3,7 @@
 use crate::strategy::{Candidates, Ties};
 use crate::weights::Weights;
 use fixedbitset::FixedBitSet;
-use sassafras_deps::{EdgeKind, Graph, Node};
+use sassafras_problem::graph::{EdgeKind, Graph, Node};
 
 /// Switches of the strategies, as the knobs of the same names have them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl Terms {
 }
 
 /// Asynchronous tensor copies of a block, which should start early.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Boosted(FixedBitSet);
 
 impl Boosted {

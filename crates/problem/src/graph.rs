@@ -1,5 +1,6 @@
 //! Nodes and edges, with adjacency both ways.
 
+use crate::problem::{Op, Problem, Use};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -141,8 +142,12 @@ impl Adjacency {
 
 impl Graph {
     /// Makes adjacency lists in one pass over the edges, whose numbers per node are known: `degrees` are those leaving
-    /// and entering each node. `join_places[j]` is the instruction that join `insts + j` stands just before.
-    pub(crate) fn new(
+    /// and entering each node. `join_places[j]` is the instruction that join `insts + j` stands just before; edges of one
+    /// iteration lead forward in that order. For builders that count while they walk; others have [`Graph::of_edges`].
+    ///
+    /// # Panics
+    /// When the degrees are not those of the edges.
+    pub fn new(
         insts: u32,
         join_places: &[u32],
         edges: Vec<Edge>,
@@ -150,6 +155,71 @@ impl Graph {
         regions: Vec<Range<u32>>,
     ) -> Graph {
         Graph::assemble(insts, merge_joins(insts, join_places), edges, degrees, regions)
+    }
+
+    /// The graph of these edges, one region. Nodes come in the order of their numbers as far as the edges of one iteration
+    /// allow; none where those go around in a circle, or name nodes from `insts` on.
+    pub fn of_edges(insts: u32, edges: Vec<Edge>) -> Option<Graph> {
+        if edges.iter().any(|e| e.from.0 >= insts || e.to.0 >= insts) {
+            return None;
+        }
+        let degrees = degrees(insts as usize, &edges);
+        let regions = (insts > 0).then_some(0..insts).into_iter().collect();
+        let mut graph = Graph::assemble(insts, (0..insts).map(Node).collect(), edges, degrees, regions);
+        graph.topological = graph.sorted()?;
+        Some(graph)
+    }
+
+    /// Adds the graph to a problem: an operation for every node, in their order, joins included, and an edge for every
+    /// edge, in theirs. `describe` gives an operation its name and what it holds. Returns the operation of node 0; the
+    /// others follow.
+    ///
+    /// A join is an operation that holds nothing and takes no time of its own: its edges carry the latencies. So every
+    /// path between instructions has the length that it has in the graph, and a schedule of the problem with the joins
+    /// left out keeps all instructions as far apart as they must be; conversely a join fits in wherever instructions are,
+    /// at the latest of what it waits for.
+    pub fn add_to(&self, problem: &mut Problem, mut describe: impl FnMut(Node) -> (String, Vec<Use>)) -> Op {
+        let first = problem.ops().len() as u32;
+        for node in (0..self.node_count() as u32).map(Node) {
+            let (name, uses) = describe(node);
+            problem.add_op(name, uses);
+        }
+        let op = |node: Node| Op::from_u32(first + node.0);
+        for e in &self.edges {
+            problem.add_edge(op(e.from), op(e.to), i32::from(e.latency), u32::from(e.distance));
+        }
+        op(Node(0))
+    }
+
+    /// An order of the instructions with their starts, and the joins put in: each just behind the last node that it waits
+    /// for, at the latest time that those ask for. `start` is by instruction. For [`verify_order`](crate::verify_order) on
+    /// the problem that the graph [becomes](Graph::add_to).
+    ///
+    /// Instructions that `order` leaves out stay out; the checker says so.
+    pub fn with_joins(&self, order: &[Node], start: &[u64]) -> (Vec<Node>, Vec<u64>) {
+        // By node: 0 at the beginning, otherwise the place of an instruction.
+        let mut places = vec![0u32; self.node_count()];
+        let mut times = vec![0u64; self.node_count()];
+        for (place, node) in (1..).zip(order) {
+            if let Some(at) = places.get_mut(node.index()) {
+                *at = place;
+            }
+        }
+        for (time, &start) in times.iter_mut().zip(start) {
+            *time = start;
+        }
+        let mut joins = Vec::new();
+        for &join in self.topological.iter().filter(|n| self.is_join(**n)) {
+            for e in self.preds_here(join) {
+                places[join.index()] = places[join.index()].max(places[e.from.index()]);
+                times[join.index()] = times[join.index()].max(times[e.from.index()] + u64::from(e.latency));
+            }
+            joins.push(join);
+        }
+        // Instructions in front of the joins of their place, and those as they feed each other.
+        let mut whole: Vec<Node> = order.iter().copied().chain(joins).collect();
+        whole.sort_by_key(|n| (places.get(n.index()).copied().unwrap_or(0), self.is_join(*n)));
+        (whole, times)
     }
 
     fn assemble(
@@ -174,11 +244,7 @@ impl Graph {
     #[must_use]
     pub fn with_edges(&self, kept: &[u32]) -> Graph {
         let edges: Vec<Edge> = kept.iter().map(|&e| self.edges[e as usize]).collect();
-        let mut degrees = (vec![0; self.node_count()], vec![0; self.node_count()]);
-        for edge in &edges {
-            degrees.0[edge.from.index()] += 1;
-            degrees.1[edge.to.index()] += 1;
-        }
+        let degrees = degrees(self.node_count(), &edges);
         Graph::assemble(self.insts, self.topological.clone(), edges, degrees, self.regions.clone())
     }
 
@@ -195,11 +261,7 @@ impl Graph {
             from_end: End::NONE,
             to_end: End::NONE,
         }));
-        let mut degrees = (vec![0; self.node_count()], vec![0; self.node_count()]);
-        for edge in &edges {
-            degrees.0[edge.from.index()] += 1;
-            degrees.1[edge.to.index()] += 1;
-        }
+        let degrees = degrees(self.node_count(), &edges);
         let mut graph =
             Graph::assemble(self.insts, self.topological.clone(), edges, degrees, self.regions.clone());
         graph.topological = graph.sorted()?;
@@ -321,6 +383,16 @@ impl Graph {
     }
 }
 
+/// How many edges leave and enter each node.
+fn degrees(nodes: usize, edges: &[Edge]) -> (Vec<u32>, Vec<u32>) {
+    let mut degrees = (vec![0; nodes], vec![0; nodes]);
+    for edge in edges {
+        degrees.0[edge.from.index()] += 1;
+        degrees.1[edge.to.index()] += 1;
+    }
+    degrees
+}
+
 /// Program order with every join just before the instruction that it was made for.
 fn merge_joins(insts: u32, join_places: &[u32]) -> Vec<Node> {
     let mut joins: Vec<(u32, Node)> =
@@ -337,4 +409,57 @@ fn merge_joins(insts: u32, join_places: &[u32]) -> Vec<Node> {
     }
     order.extend(joins.map(|(_, join)| join));
     order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edge(from: u32, to: u32, latency: u16, distance: u8) -> Edge {
+        let kind = EdgeKind::Raw;
+        Edge {
+            from: Node(from),
+            to: Node(to),
+            latency,
+            kind,
+            distance,
+            from_end: End::NONE,
+            to_end: End::NONE,
+        }
+    }
+
+    #[test]
+    fn edges_may_go_against_the_numbers_but_not_around() {
+        let graph = Graph::of_edges(3, vec![edge(2, 0, 1, 0), edge(0, 2, 9, 1)]).expect("a graph");
+        assert_eq!(graph.topological(), [Node(1), Node(2), Node(0)]);
+        assert_eq!(graph.succs_here(Node(2)).map(|e| e.to).collect::<Vec<_>>(), [Node(0)]);
+        assert!(Graph::of_edges(2, vec![edge(0, 1, 0, 0), edge(1, 0, 0, 0)]).is_none());
+        assert!(Graph::of_edges(2, vec![edge(0, 2, 0, 0)]).is_none());
+        assert!(Graph::of_edges(0, vec![]).expect("empty").regions().is_empty());
+    }
+
+    #[test]
+    fn joins_are_put_in_behind_what_they_wait_for() {
+        // 0, 1 -> join 3 -> join 4 -> 2; joins stand before instruction 2.
+        let edges = vec![edge(0, 3, 5, 0), edge(1, 3, 2, 0), edge(3, 4, 0, 0), edge(4, 2, 0, 0)];
+        let graph =
+            Graph::new(3, &[2, 2], edges.clone(), degrees(5, &edges), std::iter::once(0..3).collect());
+        let (order, times) = graph.with_joins(&[1, 0, 2].map(Node), &[1, 0, 6]);
+        assert_eq!(order, [1, 0, 3, 4, 2].map(Node));
+        assert_eq!(times, [1, 0, 6, 6, 6]);
+        let mut problem = Problem::new();
+        graph.add_to(&mut problem, |n| (n.0.to_string(), vec![]));
+        let check = |order: &[u32], start: &[u64]| {
+            let order: Vec<Node> = order.iter().copied().map(Node).collect();
+            let (order, times) = graph.with_joins(&order, start);
+            let ops: Vec<Op> = order.iter().map(|n| Op::from_u32(n.0)).collect();
+            let times: Vec<i64> = times.iter().map(|&t| t as i64).collect();
+            crate::verify_order(&problem, &ops, &times)
+        };
+        assert_eq!(check(&[1, 0, 2], &[1, 0, 6]), Ok(()));
+        assert!(check(&[1, 0, 2], &[1, 0, 4]).is_err());
+        assert!(check(&[1, 2, 0], &[1, 0, 6]).is_err());
+        assert!(check(&[1, 2], &[1, 0, 6]).is_err());
+        assert!(check(&[1, 2, 9], &[1, 0, 6]).is_err());
+    }
 }

@@ -1,4 +1,4 @@
-//! A modulo-scheduling problem: components, properties, constraints, and what makes a problem valid.
+//! Components, properties, constraints, and what makes a problem valid.
 //!
 //! In the manner of CIRCT's scheduling problems:
 //!
@@ -12,7 +12,7 @@
 //!   1. `time(from) + latency <= time(to) + II * distance` for every edge;
 //!   2. in every row modulo II, the units of a resource that all operations hold together are at most its capacity.
 
-use crate::bounds;
+use crate::circuit::{self, Arc};
 use cranelift_entity::{EntityRef, PrimaryMap, entity_impl};
 use thiserror::Error;
 
@@ -254,13 +254,44 @@ impl Problem {
         for (op, data) in self.ops.iter() {
             self.check_uses(op, data)?;
         }
-        match bounds::deadlock(self) {
+        match self.deadlock() {
             Some(circuit) => Err(ProblemError::Deadlock {
-                ops: circuit.iter().map(|&e| self.name(self.edges[e].from).to_owned()).collect(),
-                latency: circuit.iter().map(|&e| i64::from(self.edges[e].latency)).sum(),
+                ops: self.ops_around(&circuit.edges).map(|op| self.name(op).to_owned()).collect(),
+                latency: circuit.latency,
             }),
             None => Ok(()),
         }
+    }
+
+    /// The operations that some edges (positions in [`Problem::edges`]) start at.
+    pub fn ops_around(&self, edges: &[u32]) -> impl Iterator<Item = Op> {
+        edges.iter().filter_map(|&e| self.edges.get(e as usize)).map(|e| e.from)
+    }
+
+    /// Edges as [`circuit`] takes them: those that name operations, by the operation that they leave. Operations mostly
+    /// come in an order in which edges of one iteration point forward.
+    pub fn arcs(&self) -> Vec<Arc> {
+        let known = |e: &&Edge| self.ops.is_valid(e.from) && self.ops.is_valid(e.to);
+        let mut arcs: Vec<Arc> = (0..)
+            .zip(&self.edges)
+            .filter(|(_, e)| known(e))
+            .map(|(edge, e)| Arc {
+                from: e.from.as_u32(),
+                to: e.to.as_u32(),
+                latency: e.latency,
+                distance: e.distance,
+                edge,
+            })
+            .collect();
+        arcs.sort_by_key(|arc| arc.from);
+        arcs
+    }
+
+    /// A circuit of positive latency within one iteration.
+    fn deadlock(&self) -> Option<circuit::Circuit> {
+        let mut arcs = self.arcs();
+        arcs.retain(|arc| arc.distance == 0);
+        circuit::positive(self.ops.len(), &arcs)
     }
 
     fn check_uses(&self, op: Op, data: &OpData) -> Result<(), ProblemError> {
@@ -284,7 +315,7 @@ impl Problem {
         }
         // Folded at an II as long as the pattern nothing wraps, so this is what the operation needs in one cycle.
         let ii = self.span(op).max(1) as u32;
-        for s in crate::table::fold(&data.uses, ii) {
+        for s in crate::pattern::fold(&data.uses, ii) {
             let capacity = self.capacity(s.resource);
             if s.units > u64::from(capacity) {
                 return Err(ProblemError::OverCapacity {

@@ -94,45 +94,24 @@ impl Paths {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::latency::{LatencyModel, OrderKind};
-    use crate::{BuildOptions, build};
-    use sassafras_ir::{Function, Inst, LaneRef, text};
-
-    /// Every edge as long as can be.
-    struct Longest;
-
-    impl LatencyModel for Longest {
-        fn def_class(&self, _: &Function, _: Inst, _: LaneRef) -> u16 {
-            0
-        }
-        fn use_class(&self, _: &Function, _: Inst, _: LaneRef) -> u16 {
-            0
-        }
-        fn raw(&self, _: u16, _: u16) -> u16 {
-            u16::MAX
-        }
-        fn war(&self, _: u16, _: u16) -> u16 {
-            u16::MAX
-        }
-        fn waw(&self, _: u16, _: u16) -> u16 {
-            u16::MAX
-        }
-        fn order(&self, _: OrderKind) -> u16 {
-            u16::MAX
-        }
-    }
+    use crate::graph::{Edge, EdgeKind, End};
 
     #[test]
     fn long_chains_of_long_latencies_have_their_length() {
-        const LINKS: u64 = 70_000; // of 65,535 cycles each: more than 32 bits hold
-        let body = "  R1 = MOV R1\n".repeat(LINKS as usize + 1);
-        let module = text::parse(&format!("func f sm_90 {{\n^a:\n{body}}}\n")).expect("a right text");
-        let f = &module.functions[0];
-        let insts = f.block_insts(f.blocks().next().expect("a block"));
-        let graph = build(f, insts, &Longest, BuildOptions::default());
+        const LINKS: u32 = 70_000; // of 65,535 cycles each: more than 32 bits hold
+        let link = |n| Edge {
+            from: Node(n),
+            to: Node(n + 1),
+            latency: u16::MAX,
+            kind: EdgeKind::Raw,
+            distance: 0,
+            from_end: End::NONE,
+            to_end: End::NONE,
+        };
+        let graph = Graph::of_edges(LINKS + 1, (0..LINKS).map(link).collect()).expect("no circle");
         let paths = Paths::new(&graph);
-        assert_eq!(paths.critical_length(), LINKS * u64::from(u16::MAX));
+        assert_eq!(paths.critical_length(), u64::from(LINKS) * u64::from(u16::MAX));
         assert!(graph.insts().all(|n| paths.slack(n) == 0));
-        assert_eq!(paths.critical_path(&graph).len() as u64, LINKS);
+        assert_eq!(paths.critical_path(&graph).len() as u32, LINKS);
     }
 }
