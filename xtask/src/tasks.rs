@@ -6,6 +6,7 @@ use crate::damage;
 use crate::fuzz;
 use crate::hazards;
 use crate::project::{Project, run};
+use crate::reach;
 use crate::steps::Steps;
 use crate::tools;
 use anyhow::{Context, Result, bail};
@@ -118,6 +119,7 @@ pub fn ci(project: &Project) -> Result<()> {
         let mut doc = project.cargo(["doc", "--workspace", "--no-deps", "--all-features", "--keep-going"]);
         run(doc.env("RUSTDOCFLAGS", "-D warnings"))
     });
+    steps.run("reach", || reach::check(project));
     steps.run("licences", || licences(project));
     steps.finish()
 }
