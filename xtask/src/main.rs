@@ -10,6 +10,7 @@
 //! * [`fuzz`]: building and running fuzz targets on a stable toolchain;
 //! * [`hazards`]: mining distances, stalls that no rule asks for, and mutants against the hazard checker;
 //! * [`relayout`]: code of another length, and what nvdisasm says of it;
+//! * [`reach`]: public functions that the command does not reach;
 //! * [`silicon`]: rescheduled code on a GPU, and the table of what is proven there;
 //! * [`ptx_table`]: what ptxas makes of scheduled PTX; [`tile_table`]: what is made of tile programs;
 //! * [`tasks`]: what each task does.
@@ -23,6 +24,7 @@ mod hazards;
 mod project;
 mod ptx_table;
 mod relayout;
+mod reach;
 mod silicon;
 mod steps;
 mod tasks;
@@ -148,8 +150,10 @@ enum Task {
     PtxTable,
     /// Schedule every tile program of the corpus, and write docs/tile-schedules.md
     TileTable,
-    /// Run everything that must pass before a change goes in: test, formatting, clippy, rustdoc, licences
+    /// Run everything that must pass before a change goes in: test, formatting, clippy, rustdoc, reach, licences
     Ci,
+    /// Find public functions of libraries that the command does not reach and that have no reason in xtask/data/unreached.csv
+    Reach,
     /// Check licences, bans and sources of all dependencies with cargo-deny (built once, some minutes)
     Licences,
     /// Run the long campaigns: every property test with many more cases, then every fuzz target
@@ -212,6 +216,7 @@ fn run(task: Task) -> Result<()> {
         Task::PtxTable => ptx_table::write(&project),
         Task::TileTable => tile_table::write(&project),
         Task::Ci => tasks::ci(&project),
+        Task::Reach => reach::check(&project),
         Task::Licences => tasks::licences(&project),
         Task::Nightly { cases, minutes } => tasks::nightly(&project, cases, minutes),
         Task::Fuzz { target, seconds, input } => {

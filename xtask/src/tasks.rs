@@ -7,6 +7,7 @@ use crate::fuzz;
 use crate::hazards;
 use crate::project::{Project, run};
 use crate::relayout;
+use crate::reach;
 use crate::steps::Steps;
 use crate::tools;
 use anyhow::{Context, Result, bail};
@@ -120,6 +121,7 @@ pub fn ci(project: &Project) -> Result<()> {
         let mut doc = project.cargo(["doc", "--workspace", "--no-deps", "--all-features", "--keep-going"]);
         run(doc.env("RUSTDOCFLAGS", "-D warnings"))
     });
+    steps.run("reach", || reach::check(project));
     steps.run("licences", || licences(project));
     steps.finish()
 }

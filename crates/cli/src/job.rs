@@ -17,9 +17,9 @@ pub struct JobArguments {
     /// How to order [default: tepid for binaries, auto for PTX, critical-path for the text IR]
     #[arg(long, value_enum)]
     pub strategy: Option<StrategyArgument>,
-    /// The seed of `--strategy shuffle`
-    #[arg(long, default_value_t = 0)]
-    pub seed: u64,
+    /// The seed of `--strategy shuffle` [default: 0]
+    #[arg(long)]
+    pub seed: Option<u64>,
     /// Where the control fields of a binary come from [default: rebuild; keep with `--strategy original`]
     #[arg(long, value_enum)]
     pub control: Option<ControlArgument>,
@@ -197,12 +197,29 @@ impl JobArguments {
     ) -> ListOptions {
         let strategy = match self.strategy {
             Some(StrategyArgument::Original) => Choice::Original,
-            Some(StrategyArgument::Shuffle) => Choice::Shuffle { seed: self.seed },
+            Some(StrategyArgument::Shuffle) => Choice::Shuffle { seed: self.seed.unwrap_or(0) },
             Some(StrategyArgument::Auto) => Choice::Auto,
             Some(other) => other.list().map_or(Choice::CriticalPath, Choice::List),
             None => default,
         };
         ListOptions { strategy, unknown_latency, ..ListOptions::default() }.with_knobs(knobs)
+    }
+
+    /// Refuses options that a strategy does not look at.
+    ///
+    /// # Errors
+    /// With the first of them.
+    pub fn refuse_unread(&self, name: &str, strategy: &str) -> Result<()> {
+        if self.seed.is_some() && strategy != "shuffle" {
+            bail!("{name}: `--seed` is for `--strategy shuffle`, and this is `{strategy}`");
+        }
+        let searches = self.strategy.is_none_or(|s| s == StrategyArgument::Tepid || s.policy().is_some());
+        if self.effort.is_some() && !searches {
+            bail!(
+                "{name}: `--effort` is for `--strategy tepid` and its policies; `{strategy}` searches nothing"
+            );
+        }
+        Ok(())
     }
 
     /// What is to be done with a binary called `name`.

@@ -4,6 +4,7 @@ use crate::failure::say;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use sassafras_knobs::{KnobSet, keys};
+use sassafras_passes::{Choice, List};
 use std::path::PathBuf;
 
 /// Options that set knobs.
@@ -32,20 +33,35 @@ impl KnobArguments {
         Ok(set)
     }
 
-    /// The settings. Says on standard error which of them have no effect here: `readers` are the parts of the project
-    /// that the command runs.
-    pub fn load(&self, readers: &[&str]) -> Result<KnobSet> {
+    /// The settings, for a run of which these words hold. Says on standard error which of them have no effect in it.
+    pub fn load(&self, run: &[&str]) -> Result<KnobSet> {
         let set = self.read()?;
-        for (knob, _) in set.iter() {
-            let name = &knob.name;
-            if knob.used_by.is_empty() {
-                say(&format!("warning: nothing reads the knob `{name}` yet; it has no effect"));
-            } else if !knob.used_by.iter().any(|user| readers.contains(&user.as_str())) {
-                let users = knob.used_by.join(", ");
-                say(&format!("warning: this command does not read the knob `{name}` (read by: {users})"));
-            }
-        }
+        warn(&set, run);
         Ok(set)
+    }
+}
+
+/// Says on standard error which knobs are set that rescheduling this kind of input with this strategy does not read.
+pub fn warn_rescheduling(set: &KnobSet, kind: &str, strategy: &str) {
+    let mut run = vec!["schedule", kind, strategy];
+    if strategy == Choice::Auto.name() {
+        run.extend(List::ALL.map(List::name));
+    }
+    warn(set, &run);
+}
+
+/// Says on standard error which knobs are set that a run does not read: its command, the kind of its input, its strategies.
+fn warn(set: &KnobSet, run: &[&str]) {
+    for knob in set.unread(run) {
+        let name = &knob.name;
+        if knob.used_by.is_empty() {
+            say(&format!("warning: nothing reads the knob `{name}` yet; it has no effect"));
+        } else {
+            let (run, readers) = (run.iter().take(3).copied().collect::<Vec<_>>().join(" "), knob.readers());
+            say(&format!(
+                "warning: `{run}` does not read the knob `{name}`; it has no effect (read by: {readers})"
+            ));
+        }
     }
 }
 

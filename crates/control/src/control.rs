@@ -130,16 +130,6 @@ impl Control {
         Reuse::from_bits(self.raw.get(Field::Reuse)).unwrap_or_default()
     }
 
-    /// With another stall count; the yield bit stays.
-    pub fn with_stall(self, stall: Stall) -> Result<Self, Violation> {
-        Self::try_new(self.set(Field::Stall, stall.cycles()), self.family)
-    }
-
-    /// With the warp yielding or not; the stall stays.
-    pub fn with_yield(self, yields: bool) -> Result<Self, Violation> {
-        Self::try_new(self.set(Field::Yield, u8::from(!yields)), self.family)
-    }
-
     /// With another stall and yield at once, so that no illegal pair lies on the way.
     pub fn with_issue(self, issue: Issue) -> Result<Self, Violation> {
         let (stall, holds) = match issue {
@@ -277,12 +267,11 @@ mod tests {
         let control = Control::new(Family::Volta);
         assert_eq!(control.to_string(), "B------:R-:W-:-:S01");
         let long = Stall::new(13).expect("fits");
-        assert_eq!(control.with_stall(long), Err(Violation::LongHold(long)));
+        assert_eq!(control.with_issue(Issue::Hold(long)), Err(Violation::LongHold(long)));
         let yielding = control.with_issue(Issue::EndGroup(long)).expect("legal");
-        assert_eq!(yielding.with_yield(false), Err(Violation::LongHold(long)));
         let reuse = Reuse::from_bits(1).expect("fits");
         assert_eq!(yielding.with_reuse(reuse), Err(Violation::ReuseAcrossYield { reuse: 1 }));
         let kept = control.with_reuse(reuse).expect("legal");
-        assert_eq!(kept.with_yield(true), Err(Violation::ReuseAcrossYield { reuse: 1 }));
+        assert_eq!(kept.with_issue(Issue::Drain), Err(Violation::ReuseAcrossYield { reuse: 1 }));
     }
 }

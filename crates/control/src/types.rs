@@ -105,16 +105,6 @@ impl WaitMask {
         Self(self.0 | 1 << scoreboard.0)
     }
 
-    /// The mask with `scoreboard` removed.
-    pub const fn without(self, scoreboard: Scoreboard) -> Self {
-        Self(self.0 & !(1 << scoreboard.0))
-    }
-
-    /// The scoreboards of either mask.
-    pub const fn union(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
     /// The scoreboards in the set, lowest first.
     pub fn iter(self) -> impl Iterator<Item = Scoreboard> {
         Scoreboard::all().filter(move |&sb| self.contains(sb))
@@ -193,7 +183,7 @@ impl Reuse {
     }
 
     /// Whether operand slot `slot` is kept.
-    pub const fn contains(self, slot: u8) -> bool {
+    const fn contains(self, slot: u8) -> bool {
         slot < 4 && self.0 >> slot & 1 == 1
     }
 }
@@ -227,7 +217,7 @@ mod tests {
             let mask = WaitMask::from_bits(bits).expect("six bits");
             assert_eq!(mask.iter().collect::<WaitMask>(), mask);
             for sb in Scoreboard::all() {
-                assert!(mask.with(sb).contains(sb) && !mask.without(sb).contains(sb));
+                assert!(mask.with(sb).contains(sb));
             }
         }
         assert_eq!(WaitMask::from_bits(64), None);

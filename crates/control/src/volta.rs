@@ -20,17 +20,6 @@ pub const fn insert(word: u128, control: RawControl) -> u128 {
     word & !MASK | (control.bits() as u128) << SHIFT
 }
 
-/// [`read`] for an instruction held as two 64-bit halves, low half first as in memory.
-pub const fn read_halves(halves: [u64; 2]) -> RawControl {
-    read(halves[0] as u128 | (halves[1] as u128) << 64)
-}
-
-/// [`insert`] for an instruction held as two 64-bit halves, low half first as in memory.
-pub const fn insert_halves(halves: [u64; 2], control: RawControl) -> [u64; 2] {
-    let high = insert((halves[1] as u128) << 64, control) >> 64;
-    [halves[0], high as u64]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,10 +42,6 @@ mod tests {
             prop_assert_eq!(read(out), raw);
             prop_assert_eq!(out & !MASK, word & !MASK);
             prop_assert_eq!(insert(out, read(word)), word);
-            let halves = [word as u64, (word >> 64) as u64];
-            prop_assert_eq!(read_halves(halves), read(word));
-            let [low, high] = insert_halves(halves, raw);
-            prop_assert_eq!(u128::from(low) | u128::from(high) << 64, out);
         }
     }
 }

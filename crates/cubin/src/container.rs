@@ -34,11 +34,6 @@ impl<'d> Container<'d> {
         Ok(Self { data, library })
     }
 
-    /// The images and where they lie, for whoever reads only those.
-    pub fn library(&self) -> &Library<'d> {
-        &self.library
-    }
-
     /// What the file is.
     pub fn kind(&self) -> ContainerKind {
         self.library.kind()

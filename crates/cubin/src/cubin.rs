@@ -169,11 +169,6 @@ impl<'d> Cubin<'d> {
         &self.relocations
     }
 
-    /// Records of `.nv.info`, which speak of the cubin as a whole and name functions by symbol.
-    pub fn attributes(&self) -> &[Attribute<'d>] {
-        &self.attributes
-    }
-
     /// The section called exactly `name`.
     pub fn section_named(&self, name: &str) -> Option<(usize, &Section<'d>)> {
         let mut sections = self.sections.iter().enumerate();

@@ -57,12 +57,7 @@ pub struct Prepared {
     ready: Ready,
 }
 
-impl Prepared {
-    /// Whether it is what was there.
-    pub fn is_same(&self) -> bool {
-        matches!(self.ready, Ready::Same)
-    }
-}
+impl Prepared {}
 
 #[derive(Clone, Debug)]
 enum Ready {

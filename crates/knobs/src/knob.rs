@@ -102,8 +102,31 @@ pub struct Knob {
     pub seeds: Vec<Document>,
     /// What it does.
     pub meaning: String,
-    /// Crates that read it; empty when setting it has no effect yet.
+    /// Where setting it has an effect: words that must all hold of a run, the command first; empty when no command reads it.
     pub used_by: Vec<String>,
+}
+
+impl Knob {
+    /// Whether a run of which these words hold (its command, the kind of its input, its strategies) reads it.
+    pub fn is_read_by(&self, run: &[&str]) -> bool {
+        self.used_by.iter().any(|reader| reader.split(' ').all(|word| run.contains(&word)))
+    }
+
+    /// Where setting it has an effect, in words: strategies of one command stand behind each other.
+    pub fn readers(&self) -> String {
+        let mut shown = String::new();
+        let mut before = None;
+        for reader in &self.used_by {
+            let (run, last) = reader.rsplit_once(' ').unwrap_or(("", reader));
+            match before {
+                Some(same) if same == run && !run.is_empty() => shown.extend(["|", last]),
+                Some(_) => shown.extend([", ", reader]),
+                None => shown.push_str(reader),
+            }
+            before = Some(run);
+        }
+        shown
+    }
 }
 
 /// Knobs that a document mentions by a common prefix without naming the members.
@@ -122,6 +145,20 @@ pub struct Family {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_word_of_a_reader_must_hold() {
+        let knob = crate::registry().find("enable-post-misched").unwrap();
+        assert!(knob.is_read_by(&["schedule", "binary", "converge"]));
+        assert!(!knob.is_read_by(&["schedule", "binary", "tepid"]));
+        assert!(!knob.is_read_by(&["schedule", "ptx", "converge"]));
+        assert_eq!(knob.readers(), "schedule binary converge|ilpmax|ilpmin");
+        assert_eq!(
+            crate::registry().find("sched-high-latency-cycles").unwrap().readers(),
+            "deps, schedule text|ptx, schedule binary critical-path|converge"
+        );
+        assert!(!crate::registry().find("knob-805").unwrap().is_read_by(&["schedule", "binary", "tepid"]));
+    }
 
     #[test]
     fn ids_are_what_the_table_spells() {

@@ -2,8 +2,9 @@
 //!
 //! The table is `data/knobs.toml`; [`registry`] gives it parsed. A [`KnobSet`] holds what a user set, from the command
 //! line ([`KnobSet::assign`]) or a file ([`KnobSet::load_toml`]), and tells a value that was set from a default, because
-//! the documents test for "knob is set". Code reads a knob through a typed [`Key`]; the keys in [`keys`] are exactly the
-//! knobs whose row names a consumer, so that [`KnobSet::unused`] can be trusted to find settings without any effect.
+//! the documents test for "knob is set". Code reads a knob through a typed [`Key`]; every knob whose row names a reader has
+//! one in [`keys`], and tests of the command show each reader on a real file, so that [`KnobSet::unread`] finds settings
+//! without any effect.
 //!
 //! ```
 //! use sassafras_knobs::{KnobSet, keys};

@@ -73,10 +73,10 @@ impl<'a> From<&'a Family> for FamilyEntry<'a> {
 }
 
 impl Registry {
-    /// The table for JSON, schema 1.
+    /// The table for JSON, schema 2: `used_by` names commands.
     pub fn listing(&self) -> Listing<'_> {
         Listing {
-            schema: 1,
+            schema: 2,
             knobs: self.iter().map(KnobEntry::from).collect(),
             families: self.families().iter().map(FamilyEntry::from).collect(),
         }
@@ -92,7 +92,7 @@ impl Registry {
                 knob.default.value().map(Value::to_string).unwrap_or_default(),
                 knob.kind.range().map(|range| range.to_string()).unwrap_or_default(),
                 knob.seeds.iter().map(|document| document.id()).collect::<Vec<_>>().join(", "),
-                knob.used_by.join(", "),
+                knob.readers(),
             ]
         })
     }

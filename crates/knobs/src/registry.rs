@@ -53,11 +53,6 @@ impl Registry {
         self.lookup(name).map(|(_, knob)| knob)
     }
 
-    /// Like [`find`](Self::find), with an error that says what may have been meant.
-    pub fn require(&self, name: &str) -> Result<&Knob, SettingError> {
-        self.resolve(name).map(|(_, knob)| knob)
-    }
-
     /// Position in the table and knob.
     pub(crate) fn lookup(&self, name: &str) -> Option<(usize, &Knob)> {
         self.by_name.get(name).map(|&index| (index, &self.knobs[index]))

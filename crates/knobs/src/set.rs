@@ -103,9 +103,9 @@ impl KnobSet {
         self.explicit.iter().map(|(&index, value)| (registry().at(index), value))
     }
 
-    /// Knobs that are set although nothing reads them, for a warning: such a setting has no effect.
-    pub fn unused(&self) -> impl Iterator<Item = &'static Knob> {
-        self.iter().map(|(knob, _)| knob).filter(|knob| knob.used_by.is_empty())
+    /// Knobs that are set although a run of which these words hold does not read them, for a warning.
+    pub fn unread(&self, run: &[&str]) -> impl Iterator<Item = &'static Knob> {
+        self.iter().map(|(knob, _)| knob).filter(|knob| !knob.is_read_by(run))
     }
 }
 

@@ -121,8 +121,8 @@ impl RawKnob {
             return Err("the alias is not a word of letters, digits and dashes");
         }
         check_prose(&self.meaning, &self.seed)?;
-        if !self.used_by.iter().all(|consumer| is_kebab_case(consumer)) {
-            return Err("a consumer is not the short name of a crate");
+        if !self.used_by.iter().all(|reader| reader.split(' ').all(is_kebab_case)) {
+            return Err("a reader is not a command, with the kind of input and the strategy");
         }
         let kind = kind(self.r#type, self.range)?;
         let default = match (self.default, self.default_unknown) {
@@ -237,7 +237,7 @@ range = { min = 0, max = 9 }
 unit = "cycles"
 seed = ["list-schedulers", "ptxas-extras"]
 meaning = "A limit."
-used_by = ["model"]
+used_by = ["deps"]
 
 [[knob]]
 name = "mode"
@@ -316,8 +316,8 @@ meaning = "Many of them."
             ("meaning = \"A limit.\"", "", "missing field"),
             ("meaning = \"A limit.\"", "meaning = \"\"", "sentence"),
             ("meaning = \"Many of them.\"", "meaning = \"many\"", "sentence"),
-            ("used_by = [\"model\"]", "", "missing field"),
-            ("used_by = [\"model\"]", "used_by = [\"\"]", "consumer"),
+            ("used_by = [\"deps\"]", "", "missing field"),
+            ("used_by = [\"deps\"]", "used_by = [\"\"]", "reader"),
             ("prefix = \"Many\"", "prefix = \"\"", "prefix"),
             ("[[family]]", "[[families]]", "unknown field"),
         ];

@@ -51,8 +51,9 @@ fn settings_without_effect_are_listed() {
     for assignment in ["knob-806=4", "schedule-trace-file=a=b.json", "enable-misched=off", "knob-740=1"] {
         knobs.assign(assignment).unwrap();
     }
-    let unused: Vec<_> = knobs.unused().map(|knob| &*knob.name).collect();
-    assert_eq!(unused, ["knob-740", "schedule-trace-file"]);
+    let unread = |run: &[&str]| knobs.unread(run).map(|knob| &*knob.name).collect::<Vec<_>>();
+    assert_eq!(unread(&["schedule", "ptx", "auto"]), ["knob-806", "knob-740", "schedule-trace-file"]);
+    assert_eq!(unread(&["tile"]), ["enable-misched", "knob-806", "knob-740"]);
     assert_eq!(knobs.setting("schedule-trace-file").unwrap().value(), Some(&Value::from("a=b.json")));
     assert_eq!(knobs.setting("knob-740").unwrap().value(), Some(&Value::Float(1.0)));
 }
@@ -203,7 +204,7 @@ fn syntax_errors_name_the_place() {
 #[test]
 fn json_has_every_knob() {
     let json = serde_json::to_value(registry().listing()).unwrap();
-    assert_eq!(json["schema"], 1);
+    assert_eq!(json["schema"], 2);
     let knobs = json["knobs"].as_array().unwrap();
     assert_eq!(knobs.len(), registry().iter().len());
     let find = |name: &str| knobs.iter().find(|knob| knob["name"] == name).unwrap();
@@ -214,7 +215,8 @@ fn json_has_every_knob() {
     assert_eq!(knob["type"], "int");
     assert_eq!(knob["range"], serde_json::json!({"min": 0, "max": 16}));
     assert_eq!(knob["seed"], serde_json::json!(["latency-model", "ptxas-extras"]));
-    assert_eq!(knob["used_by"], serde_json::json!(["model"]));
+    assert_eq!(knob["used_by"], serde_json::json!([]));
+    assert_eq!(find("enable-misched")["used_by"], serde_json::json!(["schedule ptx"]));
     assert!(knob["meaning"].is_string() && knob["default_unknown"].is_null());
 
     assert_eq!(find("pipeline-strategy")["range"]["values"][2], "warp-specialize");
@@ -237,7 +239,7 @@ fn text_rows_match_the_header() {
             "",
             "0 to 16",
             "ptxas-scheduling, latency-model, ptxas-extras",
-            "model"
+            ""
         ]
     );
 }

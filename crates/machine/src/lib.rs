@@ -65,7 +65,7 @@ pub use encoding::{
 };
 pub use error::TableError;
 pub use id::{ClassId, IdError, LatencyIndex, OriOpcode};
-pub use measured::{Adjustment, Measured, MeasuredLatencies, MeasuredQuery, MeasuredRow, MeasuredTable};
+pub use measured::{Measured, MeasuredLatencies, MeasuredQuery, MeasuredRow, MeasuredTable};
 pub use memory::{
     HidingCategory, MemorySpace, Temperature, TemperatureRule, TypicalCycles, hiding_categories,
     memory_spaces, temperature_rules,
@@ -78,7 +78,7 @@ pub use rule::{DependenceRule, HwLatencyEntry, RuleOrigin, SchedParams, dependen
 pub use span::{Cost, Cycles, Span};
 pub use unit::{
     CharCode, Ipc, Pipe, RESOURCE_FLAGS_OFFSET, RESOURCE_SLOT_SIZE, Rate, Unit, UnitInfo, UnitName,
-    char_code, char_codes, class_for_unit_name, unit_names,
+    char_codes, class_for_unit_name, unit_names,
 };
 pub use view::{ArchView, view};
 pub use warp::{

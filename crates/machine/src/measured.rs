@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::table::{self, embedded};
+use crate::table;
 use crate::{
     Arch, Category, Consumer, Cycles, Evidence, Guard, Hazard, Lane, RegisterKind, Role, Span, TableError,
 };
@@ -180,36 +180,6 @@ struct RawRow {
     reason: Option<String>,
 }
 
-/// What a vendor-derived table needed in practice. Nothing applies these by itself.
-#[derive(Debug, Clone, Serialize)]
-pub struct Adjustment {
-    /// The architecture.
-    pub arch: Arch,
-    /// Only this producer; `None` for all.
-    pub mnemonic: Option<String>,
-    /// The hazard.
-    pub hazard: Hazard,
-    /// Cycles to add.
-    pub delta: u32,
-    /// Where this row comes from.
-    pub source: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawAdjustment {
-    #[serde(deserialize_with = "table::parse")]
-    arch: Arch,
-    #[serde(deserialize_with = "table::text_opt")]
-    mnemonic: Option<String>,
-    #[serde(deserialize_with = "table::parse")]
-    hazard: Hazard,
-    #[serde(deserialize_with = "table::number")]
-    delta: u32,
-    #[serde(deserialize_with = "table::text")]
-    source: String,
-}
-
 /// Measured rows of every architecture.
 #[derive(Debug, Clone)]
 pub struct MeasuredTable {
@@ -340,11 +310,6 @@ impl<'a> MeasuredLatencies<'a> {
         self.lookup(&MeasuredQuery::new(Hazard::Raw, producer, consumer))?.cycles
     }
 
-    /// Cycles from a write to another write of the same register.
-    pub fn waw(self, producer: Category, consumer: Category) -> Option<Cycles> {
-        self.lookup(&MeasuredQuery::new(Hazard::Waw, producer, consumer))?.cycles
-    }
-
     /// Cycles from a read to a write of the same register.
     pub fn war(self, producer: Category, consumer: Category) -> Option<Cycles> {
         self.lookup(&MeasuredQuery::new(Hazard::War, producer, consumer))?.cycles
@@ -353,11 +318,6 @@ impl<'a> MeasuredLatencies<'a> {
     /// Least cycles between two instructions of this name.
     pub fn issue_gap(self, mnemonic: &str) -> Option<Measured<'a>> {
         self.lookup(&MeasuredQuery::between(Hazard::IssueGap, mnemonic, mnemonic)?)
-    }
-
-    /// Least stall after this instruction.
-    pub fn min_wait(self, mnemonic: &str) -> Option<Measured<'a>> {
-        self.lookup(&MeasuredQuery::between(Hazard::MinWait, mnemonic, mnemonic)?)
     }
 
     /// The instruction names in any row that a mnemonic is a form of. Two mnemonics of one category with the same names
@@ -372,28 +332,9 @@ impl<'a> MeasuredLatencies<'a> {
         names.dedup();
         names
     }
-
-    /// What vendor-derived tables needed on this architecture. Not applied anywhere.
-    pub fn adjustments(self) -> impl Iterator<Item = &'static Adjustment> {
-        ADJUSTMENTS.iter().filter(move |row| self.chain().any(|arch| arch == Some(row.arch)))
-    }
 }
 
 static BUILTIN: LazyLock<MeasuredTable> = LazyLock::new(|| {
     MeasuredTable::parse(include_str!("../data/latency_measured.csv"))
         .expect("embedded table, checked by the tests")
-});
-
-static RAW_ADJUSTMENTS: LazyLock<Vec<RawAdjustment>> =
-    embedded!("measured_adjustments", RawAdjustment, |row| format!("{} {:?}", row.arch, row.mnemonic));
-
-static ADJUSTMENTS: LazyLock<Vec<Adjustment>> = LazyLock::new(|| {
-    let adjustment = |raw: &RawAdjustment| Adjustment {
-        arch: raw.arch,
-        mnemonic: raw.mnemonic.clone(),
-        hazard: raw.hazard,
-        delta: raw.delta,
-        source: raw.source.clone(),
-    };
-    RAW_ADJUSTMENTS.iter().map(adjustment).collect()
 });

@@ -270,11 +270,6 @@ impl OpcodeTable {
             .filter(move |entry| entry.mnemonic == name || entry.names.iter().any(|n| n == name))
     }
 
-    /// The entry of one table with this number. Numbers mean nothing across tables.
-    pub fn by_number(&self, group: OpcodeGroup, ori: OriOpcode) -> Option<&OpcodeEntry> {
-        self.entries.iter().find(|entry| entry.group == group && entry.ori == ori)
-    }
-
     /// Reads the three tables. Rejected: a hexadecimal column that disagrees, duplicate keys, variants or aliases of no
     /// entry, an entry no variant of which holds by default, a printed class or index that no variant carries.
     pub fn parse(opcodes: &str, variants: &str, aliases: &str) -> Result<Self, TableError> {

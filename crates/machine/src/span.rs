@@ -41,11 +41,6 @@ impl Span {
     pub const fn exact_value(self) -> Option<u32> {
         if self.lo == self.hi { Some(self.lo) } else { None }
     }
-
-    /// Whether `value` lies within.
-    pub const fn contains(self, value: u32) -> bool {
-        self.lo <= value && value <= self.hi
-    }
 }
 
 impl fmt::Display for Span {

@@ -134,7 +134,8 @@ fn yes_or_no<'de, D: serde::Deserializer<'de>>(d: D) -> Result<bool, D::Error> {
 }
 
 /// All slots, by number.
-pub fn slots() -> &'static [Slot] {
+#[cfg(test)]
+fn slots() -> &'static [Slot] {
     &TABLES.slots
 }
 

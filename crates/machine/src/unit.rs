@@ -255,11 +255,6 @@ pub fn class_for_unit_name(opcode: u16, unit: &str) -> ClassId {
         .class
 }
 
-/// The row of a single-character opcode code.
-pub fn char_code(code: char) -> Option<&'static CharCode> {
-    CODES.iter().find(|row| row.code == code)
-}
-
 /// Every single-character opcode code.
 pub fn char_codes() -> &'static [CharCode] {
     &CODES

@@ -59,11 +59,6 @@ impl WarpProfile {
         let variant = info.sm_id.and_then(|id| VARIANTS.iter().find(|row| row.sm_id == id));
         Some(ArchWarpProfile { profile, sm_id: info.sm_id, variant, inferred: info.warp_inferred.as_deref() })
     }
-
-    /// The two halves of the packed pair: (warps, sub-warp count).
-    pub fn packed_halves(&self) -> Option<(u16, u16)> {
-        self.packed.map(|packed| (packed as u16, (packed >> 16) as u16))
-    }
 }
 
 /// A profile and how the architecture was mapped to it.

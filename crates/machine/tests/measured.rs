@@ -26,7 +26,8 @@ fn hopper() {
     assert_eq!(sm_90.issue_gap("MUFU.RCP").unwrap().cycles, cycles(8, 8));
     assert_eq!(sm_90.issue_gap("LOP3.LUT").unwrap().cycles, cycles(2, 2));
     assert_eq!(sm_90.issue_gap("BAR.SYNC").unwrap().cycles, cycles(6, 6));
-    assert_eq!(sm_90.min_wait("BRA").unwrap().cycles, cycles(1, 1));
+    let wait = MeasuredQuery::between(Hazard::MinWait, "BRA", "BRA").unwrap();
+    assert_eq!(sm_90.lookup(&wait).unwrap().cycles, cycles(1, 1));
     let waw = MeasuredQuery::between(Hazard::Waw, "FFMA", "LDS.128").unwrap();
     assert_eq!(sm_90.lookup(&waw).unwrap().cycles, cycles(6, 6));
     assert_eq!(sm_90.war(Alu, Alu), None);
@@ -86,9 +87,6 @@ fn fallback_is_named() {
     assert_eq!(of(Arch::SM_70), Some((cycles(8, 9), Some(Arch::SM_75))));
     assert_eq!(of(Arch::SM_52), None);
     assert!(Arch::SM_52.info().measured_reason.is_some());
-    let deltas: Vec<_> = on(Arch::SM_121).adjustments().map(|row| row.delta).collect();
-    assert_eq!(deltas, [1, 9, 5]);
-    assert_eq!(on(Arch::SM_90).adjustments().count(), 0);
 }
 
 #[test]

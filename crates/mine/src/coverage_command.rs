@@ -132,7 +132,7 @@ pub fn coverage(args: &Args) -> Result<()> {
     let text = coverage::write(&rows, &notes);
     let names: Vec<&str> = blamed.iter().map(|row| &*row.form).collect();
     let proven = Proven::parse(&text, &names).context("what was made")?;
-    anstream::println!("{table}: {} of {} forms proven by {} runs", proven.len(), rows.len(), held.len());
+    anstream::println!("{table}: {} of {} forms proven by {} runs", proven.count(), rows.len(), held.len());
     anstream::print!("{}", coverage::report(&proven));
     if args.write {
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;

@@ -345,25 +345,9 @@ impl Schedule {
         self.times.get(op.index()).copied()
     }
 
-    /// Which iteration of the kernel after the first `op` runs in.
-    pub fn stage(&self, op: Op) -> Option<i64> {
-        self.time(op)?.checked_div_euclid(i64::from(self.ii))
-    }
-
     /// The row of the kernel that `op` starts in.
     pub fn row(&self, op: Op) -> Option<i64> {
         self.time(op)?.checked_rem_euclid(i64::from(self.ii))
-    }
-
-    /// How many iterations are under way at once: the stages that the times span.
-    pub fn stages(&self) -> i64 {
-        let ii = i64::from(self.ii.max(1));
-        match (self.times.iter().min(), self.times.iter().max()) {
-            (Some(first), Some(last)) => {
-                last.div_euclid(ii).saturating_sub(first.div_euclid(ii)).saturating_add(1)
-            }
-            _ => 0,
-        }
     }
 }
 

@@ -286,19 +286,9 @@ impl Module {
         &self.source[span.range()]
     }
 
-    /// What `.version` says.
-    pub fn version(&self) -> Option<&str> {
-        self.header.version.map(|span| self.text(span))
-    }
-
     /// The architecture that `.target` names, without its options.
     pub fn target(&self) -> Option<&str> {
         self.header.target.map(|span| self.text(span))
-    }
-
-    /// What `.address_size` says.
-    pub fn address_size(&self) -> Option<&str> {
-        self.header.address_size.map(|span| self.text(span))
     }
 
     /// Functions and declarations of functions, in the order of the text.

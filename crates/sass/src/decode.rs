@@ -137,11 +137,6 @@ impl Decoder {
         self.table.is_some()
     }
 
-    /// The name of the family whose table is used.
-    pub fn family(&self) -> Option<&'static str> {
-        self.table.map(|table| table.name.as_str())
-    }
-
     /// Decodes one word at byte address `pc`.
     pub fn decode(&self, word: u128, pc: u64) -> Decoded {
         let regs = SmallVec::new();

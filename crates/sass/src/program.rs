@@ -153,11 +153,6 @@ impl<'c, 'd> Program<'c, 'd> {
         self.arch
     }
 
-    /// The cubin.
-    pub fn cubin(&self) -> &'c Cubin<'d> {
-        self.cubin
-    }
-
     /// The code sections.
     pub fn sections(&self) -> &'c [cubin::Code<'d>] {
         self.cubin.code()

@@ -171,6 +171,16 @@ pub struct VerifiedAgainst {
 
 /// Looks for hazards in a new file, and compares it with the file that it was made from.
 ///
+/// ```
+/// use sassafras::{Selection, verify, verify_against};
+///
+/// let original = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/samples/nbody.cubin"))?;
+/// let verified = verify_against(&original, &original)?;
+/// assert!(verified.comparison.is_legal());
+/// assert_eq!(verified.hazards.hazards(), verify(&original, &Selection::default())?.hazards());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// When one of the files cannot be read.
 pub fn verify_against(new: &[u8], original: &[u8]) -> Result<VerifiedAgainst, Error> {

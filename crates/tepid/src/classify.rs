@@ -168,14 +168,4 @@ impl Profile {
     pub const fn works_in_shared(&self) -> bool {
         self.shared >= FEW && self.shared * SHARED >= self.length && self.shared > 2 * self.global
     }
-
-    /// Cycles of arithmetic per cycle of transfer; none where nothing is transferred.
-    pub fn tepid_ratio(&self) -> Option<f64> {
-        (self.transfer_cycles > 0).then(|| f64::from(self.math_cycles) / f64::from(self.transfer_cycles))
-    }
-
-    /// Cycles of arithmetic per cycle that a warp waits; none where it never does.
-    pub fn wait_ratio(&self, waited: u32) -> Option<f64> {
-        (waited > 0).then(|| f64::from(self.math_cycles) / f64::from(waited))
-    }
 }

@@ -3,7 +3,7 @@
 use crate::bisect::{Report, Search, Trial};
 use crate::input::{Input, SelectionArguments};
 use crate::job::JobArguments;
-use crate::knobs::unknown_latency;
+use crate::knobs::{unknown_latency, warn_rescheduling};
 use crate::output;
 use anyhow::{Result, bail};
 use sassafras::reschedule::{Bisection, Memo};
@@ -78,7 +78,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if !selection.takes_all() {
         input.visit(&input.library()?, &selection, |_| Ok(()))?;
     }
-    let knobs = arguments.job.knobs.load(&["deps", "tepid", "passes", "cli"])?;
+    let knobs = arguments.job.knobs.read()?;
+    let strategy = arguments.job.for_binaries().name();
+    arguments.job.refuse_unread(&input.name, &strategy)?;
+    warn_rescheduling(&knobs, "binary", &strategy);
     let list = arguments.job.list_options(unknown_latency(&knobs)?, &knobs, Choice::CriticalPath);
     let bisection = Bisection::default();
     let mut options = arguments.job.options(&input.name, &arguments.selection, &list, knobs, bisection)?;

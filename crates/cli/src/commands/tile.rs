@@ -1,11 +1,13 @@
 //! `sassafras tile`
 
 use crate::failure::{of_library, say};
+use crate::knobs::KnobArguments;
 use crate::output;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
-use sassafras::tile::{RefusedLoop, TileError, TileInput};
+use sassafras::tile::{RefusedLoop, ScheduledLoop, ScheduledTile, TileError, TileInput};
 use sassafras::{Error, TileOptions};
+use sassafras_knobs::{Key, KnobSet, keys};
 use sassafras_machine::Arch;
 use sassafras_report::tile::{self as show, Loop};
 use sassafras_tile::view::View;
@@ -30,12 +32,12 @@ pub struct Arguments {
     /// What operations of CUDA Tile IR cost: cycles of hardware, or the documents' scheduling costs [default: hardware]
     #[arg(long, value_enum)]
     model: Option<ModelArgument>,
-    /// How operations are given to warps
-    #[arg(long, value_enum, default_value = "warp-specialize")]
-    strategy: StrategyArgument,
-    /// Which generator makes the schedule
-    #[arg(long, value_enum, default_value = "always")]
-    generator: GeneratorArgument,
+    /// How operations are given to warps [default: warp-specialize]
+    #[arg(long, value_enum)]
+    strategy: Option<StrategyArgument>,
+    /// Which generator makes the schedule [default: always]
+    #[arg(long, value_enum)]
+    generator: Option<GeneratorArgument>,
     /// Divide tiles of CUDA Tile IR into so many parts along the rows of matrix products, each with an agent of its own;
     /// without it whatever gives the least II is taken
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
@@ -43,7 +45,7 @@ pub struct Arguments {
     /// At most so many slots for a value; may be given several times
     #[arg(long = "depth", value_name = "VALUE=SLOTS", value_parser = depth)]
     depths: Vec<(String, u32)>,
-    /// Most stages where one agent runs everything
+    /// Most stages where one agent runs everything, as with `--strategy unspecialize`
     #[arg(long, value_name = "N")]
     stages: Option<u32>,
     /// Rows of the reservation table above which time is quantised; 0 for never
@@ -73,6 +75,9 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Knobs: what options say goes before them.
+    #[command(flatten)]
+    knobs: KnobArguments,
 }
 
 const EXAMPLES: &str = "\
@@ -163,8 +168,8 @@ fn read(path: &Path) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("{name}: not a text"))
 }
 
-fn tile_options(arguments: &Arguments) -> TileOptions {
-    TileOptions {
+fn tile_options(arguments: &Arguments, knobs: &KnobSet) -> Result<TileOptions> {
+    Ok(TileOptions {
         arch: arguments.arch,
         model: arguments.model.map(|model| match model {
             ModelArgument::Hardware => Model::Hardware,
@@ -172,34 +177,79 @@ fn tile_options(arguments: &Arguments) -> TileOptions {
         }),
         parts: arguments.parts,
         loops: arguments.loops.clone(),
-        schedule: options(arguments),
-    }
+        schedule: options(arguments, knobs)?,
+    })
 }
 
-fn options(arguments: &Arguments) -> Options {
+fn options(arguments: &Arguments, knobs: &KnobSet) -> Result<Options> {
     let default = Options::default();
-    Options {
-        strategy: match arguments.strategy {
+    let count = |option: Option<u32>, key: Key<i64>, otherwise: u32| match (option, knobs.explicit(key)) {
+        (Some(option), _) => Ok(option),
+        (None, None) => Ok(otherwise),
+        (None, Some(value)) => {
+            u32::try_from(value).map_err(|_| anyhow!("knob `{}`: {value} is too large", key.name()))
+        }
+    };
+    let named = knobs.explicit(keys::PIPELINE_STRATEGY);
+    let strategy = arguments.strategy.or(match named.as_deref() {
+        Some(name) => Some(StrategyArgument::from_str(name, false).map_err(anyhow::Error::msg)?),
+        None => None,
+    });
+    Ok(Options {
+        strategy: match strategy.unwrap_or(StrategyArgument::WarpSpecialize) {
             StrategyArgument::None => Strategy::None,
             StrategyArgument::Unspecialize => Strategy::Unspecialize,
             StrategyArgument::WarpSpecialize => Strategy::WarpSpecialize,
         },
-        selection: match arguments.generator {
+        selection: match arguments.generator.unwrap_or(GeneratorArgument::Always) {
             GeneratorArgument::Always => Selection::Always,
             GeneratorArgument::Documented => Selection::Documented,
             GeneratorArgument::Serial => Selection::Serial,
         },
         depths: arguments.depths.iter().cloned().collect(),
-        unspecialized_stages: arguments.stages.unwrap_or(default.unspecialized_stages),
-        rrt_size_threshold: arguments.rrt_size_threshold.unwrap_or(default.rrt_size_threshold),
-        max_constraint_iterations: arguments
-            .max_constraint_iterations
-            .unwrap_or(default.max_constraint_iterations),
+        unspecialized_stages: count(
+            arguments.stages,
+            keys::UNSPECIALIZED_STAGES,
+            default.unspecialized_stages,
+        )?,
+        rrt_size_threshold: count(
+            arguments.rrt_size_threshold,
+            keys::RRT_SIZE_THRESHOLD,
+            default.rrt_size_threshold,
+        )?,
+        max_constraint_iterations: count(
+            arguments.max_constraint_iterations,
+            keys::MAX_CONSTRAINT_ITERATIONS,
+            default.max_constraint_iterations,
+        )?,
         compute_agents: arguments.parts.unwrap_or(default.compute_agents),
         clusters: arguments.clusters.unwrap_or(default.clusters),
         unlimited: arguments.unlimited,
         ..default
+    })
+}
+
+/// Refuses options that no loop asked about.
+fn refuse_unread(
+    name: &str,
+    arguments: &Arguments,
+    done: &ScheduledTile,
+    options: &TileOptions,
+) -> Result<()> {
+    let single = |found: &ScheduledLoop| found.view.agents.len() == 1;
+    if arguments.stages.is_some()
+        && (options.schedule.strategy == Strategy::None || !done.loops.iter().any(single))
+    {
+        bail!(
+            "{name}: `--stages` is for loops that one agent runs, and here is none: `--strategy unspecialize` makes them"
+        );
     }
+    if arguments.clusters.is_some() && done.loops.iter().all(|found| found.program.persistent.is_none()) {
+        bail!(
+            "{name}: `--clusters` is for persistent loops, and here is none: a line `persistent` makes one"
+        );
+    }
+    Ok(())
 }
 
 fn words(proof: &Proof) -> Vec<String> {
@@ -228,7 +278,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Some(path) => (path.display().to_string(), read(path)?),
         None => ("built-in sample".to_owned(), SAMPLE.to_owned()),
     };
-    let options = tile_options(arguments);
+    let knobs = arguments.knobs.load(&["tile"])?;
+    let options = tile_options(arguments, &knobs)?;
     let wrong = |error| of_library(&name, error);
     let input = TileInput::parse(&text, &options).map_err(wrong)?;
     if input.has_schedules() {
@@ -244,6 +295,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         say(&format!("note: {name}: {place}: not scheduled: {why}"));
     }
     let done = done.map_err(wrong)?;
+    refuse_unread(&name, arguments, &done, &options)?;
     for found in done.loops.iter().filter(|found| found.parts > 1) {
         let than = match found.whole {
             Some(ii) => format!("whole ones need an II of {ii}"),
@@ -260,7 +312,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(path) = &arguments.output {
         output::write_file(path, text.as_bytes())?;
     }
-    if let Some(path) = &arguments.trace {
+    let trace =
+        arguments.trace.clone().or_else(|| knobs.explicit(keys::SCHEDULE_TRACE_FILE).map(PathBuf::from));
+    if let Some(path) = &trace {
         output::write_file(path, show::json(&name, &shown).as_bytes())?;
     }
     if let Some(path) = &arguments.report {
@@ -282,11 +336,21 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 /// A text that has schedules already: are they right?
 fn check(name: &str, input: &TileInput, options: &TileOptions, arguments: &Arguments) -> Result<()> {
     // What a page and a trace show (times, bounds, what binds) is not in a text of schedules.
-    for (option, given) in [("--report", &arguments.report), ("--trace", &arguments.trace)] {
-        if given.is_some() {
-            bail!(
-                "{name}: {option} shows how a schedule is made; the schedules of this text are only proven"
-            );
+    let given = [
+        ("--report", arguments.report.is_some()),
+        ("--trace", arguments.trace.is_some()),
+        ("--strategy", arguments.strategy.is_some()),
+        ("--generator", arguments.generator.is_some()),
+        ("--parts", arguments.parts.is_some()),
+        ("--depth", !arguments.depths.is_empty()),
+        ("--stages", arguments.stages.is_some()),
+        ("--rrt-size-threshold", arguments.rrt_size_threshold.is_some()),
+        ("--max-constraint-iterations", arguments.max_constraint_iterations.is_some()),
+        ("--clusters", arguments.clusters.is_some()),
+    ];
+    for (option, given) in given {
+        if given {
+            bail!("{name}: {option} is about making a schedule; the schedules of this text are only proven");
         }
     }
     let proven = input.prove(options).map_err(|error| of_library(name, error))?;

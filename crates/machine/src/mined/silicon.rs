@@ -124,13 +124,8 @@ impl Proven {
     }
 
     /// How many forms are proven, in libraries or not.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.proven.len()
-    }
-
-    /// Whether none is.
-    pub fn is_empty(&self) -> bool {
-        self.proven.is_empty()
     }
 
     /// How much of the libraries is proven.
@@ -193,10 +188,10 @@ mod tests {
         let [hopper, with_a, ampere] =
             ["sm_90", "sm_90a", "sm_80"].map(|name| name.parse().expect("an architecture"));
         let proven = Proven::of(hopper).expect("a table");
-        assert!(proven.proven("IADD3") && proven.proven("BAR.RED") && proven.len() > 150);
+        assert!(proven.proven("IADD3") && proven.proven("BAR.RED") && proven.count() > 150);
         assert!(proven.proven("R2P"), "mended, and run since");
         assert!(!proven.proven("LDGMC") && !proven.proven("DMMA.8x8x4") && !proven.proven("NOBODY"));
-        assert_eq!(Proven::of(with_a).map(Proven::len), Some(proven.len()));
+        assert_eq!(Proven::of(with_a).map(Proven::count), Some(proven.count()));
         assert!(Proven::of(ampere).is_none(), "no device was at hand");
         let shares = proven.shares();
         assert!(shares.occurrences.0 * 100 > shares.occurrences.1 * 95);
@@ -214,7 +209,7 @@ mod tests {
         assert_eq!(each, [true, false, false, true, false]);
         assert_eq!(proven.shares(), Shares { occurrences: (95, 100), forms: (1, 3) });
         let missing: Vec<&str> = proven.missing().iter().map(|row| &*row.form).collect();
-        assert_eq!((missing, proven.len(), proven.forms().len()), (vec!["R2P", "DMMA.8x8x4"], 2, 4));
+        assert_eq!((missing, proven.count(), proven.forms().len()), (vec!["R2P", "DMMA.8x8x4"], 2, 4));
     }
 
     #[test]

@@ -208,11 +208,6 @@ impl Decoded {
         self.word
     }
 
-    /// Its byte address.
-    pub fn pc(&self) -> u64 {
-        self.pc
-    }
-
     /// The name without modifiers; `None` when opaque.
     pub fn mnemonic(&self) -> Option<&'static str> {
         self.row.map(|row| &*row.name)

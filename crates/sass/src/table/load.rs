@@ -68,6 +68,7 @@ type Texts<'a> = BTreeMap<u16, Vec<(&'a str, u64, Arc<OpcodeRow>)>>;
 /// One family's rows, reachable by opcode.
 #[derive(Debug)]
 pub(crate) struct FamilyTable {
+    #[cfg(test)]
     pub name: String,
     /// Bits 0..9 of every control-flow instruction.
     control: Range<u16>,
@@ -180,6 +181,7 @@ fn family_table(
     (forms, rules, orders): (&HashMap<u16, Form>, &Rules, &Orders),
 ) -> Result<FamilyTable, TableError> {
     let mut table = FamilyTable {
+        #[cfg(test)]
         name: family.family.clone(),
         control,
         rows: Vec::new(),

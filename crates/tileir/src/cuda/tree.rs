@@ -292,7 +292,8 @@ impl Operation {
     }
 
     /// Whether this word is among the arguments.
-    pub fn has_word(&self, word: &str) -> bool {
+    #[cfg(test)]
+    pub(crate) fn has_word(&self, word: &str) -> bool {
         self.arguments()
             .iter()
             .any(|a| matches!(&a.value, Attribute::Word(w) if a.key.is_none() && w == word))

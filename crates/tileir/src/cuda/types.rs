@@ -134,7 +134,8 @@ impl Type {
     }
 
     /// Whether it is a token.
-    pub fn is_token(&self) -> bool {
+    #[cfg(test)]
+    pub(crate) fn is_token(&self) -> bool {
         *self == Type::Token
     }
 

@@ -750,15 +750,7 @@ pub enum Violation {
     },
 }
 
-impl Violation {
-    /// What went wrong, without the replay in which it did.
-    pub fn root(&self) -> &Violation {
-        match self {
-            Violation::InReplay { violation, .. } => violation.root(),
-            other => other,
-        }
-    }
-}
+impl Violation {}
 
 // Results with it are handed around everywhere.
 const _: () = assert!(size_of::<Violation>() < 128);

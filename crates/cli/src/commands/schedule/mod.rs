@@ -7,7 +7,7 @@ use super::LatencyArgument;
 use crate::failure::{Failure, of_library};
 use crate::input::{Binary, Input, SelectionArguments, Text};
 use crate::job::JobArguments;
-use crate::knobs::unknown_latency;
+use crate::knobs::{unknown_latency, warn_rescheduling};
 use crate::output;
 use crate::progress::Bar;
 use anyhow::{Result, bail};
@@ -48,12 +48,12 @@ pub struct Arguments {
     output: Option<PathBuf>,
     #[command(flatten)]
     job: JobArguments,
-    /// From which end the schedule grows, for `critical-path`; the others have ends of their own
-    #[arg(long, value_enum, default_value = "top-down")]
-    direction: DirectionArgument,
-    /// Which latency table counts
-    #[arg(long, value_enum, default_value = "measured")]
-    latency: LatencyArgument,
+    /// From which end the schedule grows, for `critical-path`; the others have ends of their own [default: top-down]
+    #[arg(long, value_enum)]
+    direction: Option<DirectionArgument>,
+    /// Which latency table counts, for list strategies: the others have a model of the machine [default: measured]
+    #[arg(long, value_enum)]
+    latency: Option<LatencyArgument>,
     #[command(flatten)]
     selection: SelectionArguments,
     /// Bisection: only this block of each kernel gets another order; may be given several times
@@ -148,26 +148,57 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.orders_out.as_deref().is_some_and(|path| path.as_os_str() == "-") {
         bail!("`--orders-out -` and a report cannot both go to standard output; write the orders to a file");
     }
-    let knobs = arguments.job.knobs.load(&["deps", "tepid", "passes", "cli"])?;
-    let input = arguments.input.as_deref().map(Input::read).transpose()?;
+    let knobs = arguments.job.knobs.read()?;
+    let input = match &arguments.input {
+        Some(path) => Input::read(path)?,
+        None => Input::Binary(Binary::sample()),
+    };
     let default = match &input {
-        Some(Input::Ptx(_)) => Choice::Auto,
+        Input::Ptx(_) => Choice::Auto,
         _ => Choice::CriticalPath,
     };
     let options = Options {
-        latency: arguments.latency.into(),
+        latency: arguments.latency.unwrap_or(LatencyArgument::Measured).into(),
         direction: match arguments.direction {
-            DirectionArgument::TopDown => Direction::TopDown,
-            DirectionArgument::BottomUp => Direction::BottomUp,
+            Some(DirectionArgument::BottomUp) => Direction::BottomUp,
+            Some(DirectionArgument::TopDown) | None => Direction::TopDown,
         },
         trace: arguments.trace,
         ..arguments.job.list_options(unknown_latency(&knobs)?, &knobs, default)
     };
+    let (name, kind, strategy) = match &input {
+        Input::Text(input) => (&*input.name, "text", options.strategy.name().to_owned()),
+        Input::Ptx(input) => (&*input.name, "ptx", options.strategy.name().to_owned()),
+        Input::Binary(input) => (&*input.name, "binary", arguments.job.for_binaries().name()),
+    };
+    arguments.refuse_unread(name, kind, &strategy)?;
+    warn_rescheduling(&knobs, kind, &strategy);
     match input {
-        Some(Input::Text(input)) => text(arguments, &options, input),
-        Some(Input::Ptx(input)) => ptx::run(arguments, &options, knobs, input),
-        Some(Input::Binary(input)) => binary(arguments, &options, &input, knobs),
-        None => binary(arguments, &options, &Binary::sample(), knobs),
+        Input::Text(input) => text(arguments, &options, input),
+        Input::Ptx(input) => ptx::run(arguments, &options, knobs, input),
+        Input::Binary(input) => binary(arguments, &options, &input, knobs),
+    }
+}
+
+impl Arguments {
+    /// Refuses options that a strategy does not look at.
+    fn refuse_unread(&self, name: &str, kind: &str, strategy: &str) -> Result<()> {
+        self.job.refuse_unread(name, strategy)?;
+        if self.direction.is_some() && strategy != Choice::CriticalPath.name() {
+            bail!(
+                "{name}: `--direction` is for `--strategy critical-path`; `{strategy}` has an end of its own"
+            );
+        }
+        let asks_no_table = match kind {
+            "binary" => !["critical-path", "converge", "ilpmax", "ilpmin"].contains(&strategy),
+            _ => false,
+        };
+        if self.latency.is_some() && asks_no_table {
+            bail!(
+                "{name}: `--latency` is for list strategies (critical-path, converge, ilpmax, ilpmin); for binaries `{strategy}` asks no such table"
+            );
+        }
+        Ok(())
     }
 }
 
