@@ -5,17 +5,21 @@
 //! whose key is largest, say which component of the key decided, and start what that sets free.
 //!
 //! * [`resources`]: units, issue width, demands;
+//! * [`registry`]: every strategy that a user can ask for, a line each; [`problem`]: what one is made from;
 //! * [`strategy`]: the trait, and [`strategies`], a file each; [`weights`]: their constants;
-//! * [`values`]: which values nodes write and read; [`pressure`]: the registers in use while a schedule grows;
+//! * [`values`]: which values nodes write and read, and [`block_values`]: those of a block of the IR; [`pressure`]: the registers in use while a schedule grows;
 //! * [`register_cycles`]: values that go around a loop;
 //! * [`engine`]: the engine; O(log n) per pick;
 //! * [`naive`]: an engine that computes everything anew at every pick, its oracle;
 //! * [`timing`]: the cycles that an order takes, the one clock that every order is compared by.
 
+pub mod block_values;
 pub mod engine;
 pub mod naive;
 pub mod pressure;
+pub mod problem;
 pub mod register_cycles;
+pub mod registry;
 pub mod resources;
 pub mod strategies;
 pub mod strategy;
@@ -24,7 +28,9 @@ pub mod values;
 pub mod weights;
 
 pub use engine::{Pick, Schedule, Statistics, schedule};
+pub use problem::{Block, Engine, Problem, SubCore};
+pub use registry::{Contest, Entry, Input, Phase, STRATEGIES, Taken};
 pub use resources::{Demand, Resources, Unit};
-pub use strategy::{Candidates, Context, Direction, Offer, Reason, Strategy, Ties};
+pub use strategy::{Candidates, Context, Described, Direction, Offer, Reason, Strategy, Ties};
 pub use timing::{Timing, time};
 pub use values::{Value, Values};

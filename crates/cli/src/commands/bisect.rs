@@ -7,7 +7,7 @@ use crate::knobs::unknown_latency;
 use crate::output;
 use anyhow::{Result, bail};
 use sassafras::reschedule::{Bisection, Memo};
-use sassafras_passes::Choice;
+use sassafras_list::registry;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -79,7 +79,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         input.visit(&input.library()?, &selection, |_| Ok(()))?;
     }
     let knobs = arguments.job.knobs.load(&["deps", "tepid", "passes", "cli"])?;
-    let list = arguments.job.list_options(unknown_latency(&knobs)?, &knobs, Choice::CriticalPath);
+    let list = arguments.job.list_options(
+        unknown_latency(&knobs)?,
+        &knobs,
+        const { registry::get("critical-path") },
+    );
     let bisection = Bisection::default();
     let mut options = arguments.job.options(&input.name, &arguments.selection, &list, knobs, bisection)?;
     options.memo = Some(Memo::default());

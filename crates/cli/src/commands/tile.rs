@@ -2,10 +2,12 @@
 
 use crate::failure::{of_library, say};
 use crate::output;
+use crate::strategy::Names;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use sassafras::tile::{RefusedLoop, TileError, TileInput};
 use sassafras::{Error, TileOptions};
+use sassafras_list::registry::{Entry, Input};
 use sassafras_machine::Arch;
 use sassafras_report::tile::{self as show, Loop};
 use sassafras_tile::view::View;
@@ -31,8 +33,8 @@ pub struct Arguments {
     #[arg(long, value_enum)]
     model: Option<ModelArgument>,
     /// How operations are given to warps
-    #[arg(long, value_enum, default_value = "warp-specialize")]
-    strategy: StrategyArgument,
+    #[arg(long, value_parser = Names(&[Input::Tile]), default_value = "warp-specialize")]
+    strategy: &'static Entry,
     /// Which generator makes the schedule
     #[arg(long, value_enum, default_value = "always")]
     generator: GeneratorArgument,
@@ -89,13 +91,6 @@ const SAMPLE: &str = include_str!("../../samples/matmul.tile");
 enum ModelArgument {
     Hardware,
     Documented,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum StrategyArgument {
-    None,
-    Unspecialize,
-    WarpSpecialize,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -179,11 +174,8 @@ fn tile_options(arguments: &Arguments) -> TileOptions {
 fn options(arguments: &Arguments) -> Options {
     let default = Options::default();
     Options {
-        strategy: match arguments.strategy {
-            StrategyArgument::None => Strategy::None,
-            StrategyArgument::Unspecialize => Strategy::Unspecialize,
-            StrategyArgument::WarpSpecialize => Strategy::WarpSpecialize,
-        },
+        strategy: (Strategy::ALL.into_iter().find(|strategy| strategy.word() == arguments.strategy.name))
+            .unwrap_or(default.strategy),
         selection: match arguments.generator {
             GeneratorArgument::Always => Selection::Always,
             GeneratorArgument::Documented => Selection::Documented,
