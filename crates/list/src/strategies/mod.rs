@@ -8,6 +8,7 @@
 mod balance;
 mod converge;
 mod critical_path;
+mod critical_path_registers;
 mod early_loads;
 mod given;
 mod height;
@@ -34,6 +35,7 @@ use crate::registry::{About, Entry, Input, agents, contest, of, orders};
 pub use balance::Balance;
 pub use converge::Converge;
 pub use critical_path::CriticalPath;
+pub use critical_path_registers::CriticalPathRegisters;
 pub use early_loads::EarlyLoads;
 pub use given::Given;
 pub use height::Height;
@@ -86,6 +88,7 @@ pub const STRATEGIES: &[Entry] = &[
     of::<Converge>           (CODE,   Any,    Always,   &[Auto, Commute],         |p| p.down(Converge::new(p.graph(), p.boosted(), p.terms))),
     of::<IlpMax>             (CODE,   Any,    Always,   &[Auto, Commute],         |p| p.up(IlpMax::new(p.graph(), p.boosted(), p.terms))),
     of::<IlpMin>             (CODE,   Any,    Always,   &[Auto, Commute],         |p| p.up(IlpMin::new(p.graph(), p.boosted(), p.terms))),
+    of::<CriticalPathRegisters<'_>>(CODE, Any, IfFaster, &[],                |p| p.up(CriticalPathRegisters::new(p.graph(), p.values()?))),
     agents("none",            "one agent, one iteration after the other"),
     agents("unspecialize",    "one agent, iterations overlap"),
     agents("warp-specialize", "agents of their own for transfers, matrix units and the rest"),
