@@ -2,21 +2,23 @@
 
 use crate::input::SelectionArguments;
 use crate::knobs::KnobArguments;
+use crate::strategy::{self, Names};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use sassafras::reschedule::{Bisection, Control, LaunchHint, Options, Order, Orders};
+use sassafras::reschedule::{Bisection, Control, LaunchHint, Options, Orders};
 use sassafras_cubin::Capsules;
 use sassafras_knobs::{KnobSet, keys};
-use sassafras_passes::{Choice, List, Options as ListOptions};
-use sassafras_tepid::schedule::{Policy, Settings};
+use sassafras_list::registry::{self, Entry, Input};
+use sassafras_passes::Options as ListOptions;
+use sassafras_tepid::schedule::Settings;
 use std::path::PathBuf;
 
 /// Options of everything that reschedules.
 #[derive(clap::Args)]
 pub struct JobArguments {
     /// How to order [default: tepid for binaries, auto for PTX, critical-path for the text IR]
-    #[arg(long, value_enum)]
-    pub strategy: Option<StrategyArgument>,
+    #[arg(long, value_parser = Names(&[Input::Binary, Input::Ptx, Input::Text]))]
+    pub strategy: Option<&'static Entry>,
     /// The seed of `--strategy shuffle` [default: 0]
     #[arg(long)]
     pub seed: Option<u64>,
@@ -84,108 +86,10 @@ pub enum Effort {
     Standard,
 }
 
-/// A way to order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum StrategyArgument {
-    /// The longest path first
-    CriticalPath,
-    /// Keep the order
-    Original,
-    /// A random legal order
-    Shuffle,
-    /// For binaries: on a model of the machine; a block stays as it came unless another order is clearly better
-    Tepid,
-    /// For binaries: the longest path first, whatever the model says
-    Height,
-    /// For binaries: operands at hand first, whatever the model says
-    Reuse,
-    /// For binaries: global loads first, whatever the model says
-    EarlyLoads,
-    /// For binaries: the longest path around the loop first, whatever the model says
-    Steady,
-    /// For binaries: arithmetic and transfers side by side, whatever the model says
-    Balance,
-    /// For binaries: the last of the source first as far as dependences allow, to find faults
-    Reverse,
-    /// For binaries: as it came, with stores to the same line of memory together
-    StoreLines,
-    /// For binaries: operands at hand first, with transfers in their turn, whatever the model says
-    Paced,
-    /// For binaries: the orders of a file, as far as dependences allow
-    Given,
-    /// For PTX and the text IR: the best of the seven below and the order that came, by estimate, block by block
-    Auto,
-    /// For PTX and the text IR: few registers
-    ListBurr,
-    /// For PTX and the text IR: the order of the source unless registers run out
-    Source,
-    /// For PTX and the text IR: latency and registers in balance
-    ListHybrid,
-    /// For PTX and the text IR: the critical path, then live ranges, free units and more
-    ListIlp,
-    /// Long latencies first
-    Converge,
-    /// As much side by side as there is
-    #[value(name = "ilpmax")]
-    IlpMax,
-    /// As little side by side as can be
-    #[value(name = "ilpmin")]
-    IlpMin,
-}
-
-impl StrategyArgument {
-    /// The one policy that makes its orders, if it is one.
-    pub const fn policy(self) -> Option<Policy> {
-        match self {
-            StrategyArgument::Height => Some(Policy::Height),
-            StrategyArgument::Reuse => Some(Policy::Reuse),
-            StrategyArgument::EarlyLoads => Some(Policy::EarlyLoads),
-            StrategyArgument::Steady => Some(Policy::Steady),
-            StrategyArgument::Balance => Some(Policy::Balance),
-            StrategyArgument::Reverse => Some(Policy::Reverse),
-            StrategyArgument::Paced => Some(Policy::Paced),
-            StrategyArgument::StoreLines => Some(Policy::StoreLines),
-            _ => None,
-        }
-    }
-
-    /// The list strategy that makes its orders, if it is one.
-    pub const fn list(self) -> Option<List> {
-        match self {
-            StrategyArgument::ListBurr => Some(List::Burr),
-            StrategyArgument::Source => Some(List::Source),
-            StrategyArgument::ListHybrid => Some(List::Hybrid),
-            StrategyArgument::ListIlp => Some(List::Ilp),
-            StrategyArgument::Converge => Some(List::Converge),
-            StrategyArgument::IlpMax => Some(List::IlpMax),
-            StrategyArgument::IlpMin => Some(List::IlpMin),
-            _ => None,
-        }
-    }
-
-    /// Whether it is for binaries alone.
-    pub const fn is_for_binaries(self) -> bool {
-        matches!(self, StrategyArgument::Tepid | StrategyArgument::Given) || self.policy().is_some()
-    }
-
-    /// Whether it is for code whose registers are not chosen yet.
-    pub const fn is_before_allocation(self) -> bool {
-        match self.list() {
-            Some(list) => !list.is_post_allocation(),
-            None => matches!(self, StrategyArgument::Auto),
-        }
-    }
-
-    /// What the user calls it.
-    pub fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-    }
-}
-
 impl JobArguments {
     /// The strategy for binaries.
-    pub fn for_binaries(&self) -> StrategyArgument {
-        self.strategy.unwrap_or(StrategyArgument::Tepid)
+    pub fn for_binaries(&self) -> &'static Entry {
+        self.strategy.unwrap_or(const { registry::get("tepid") })
     }
 
     /// Options of list scheduling; `default` is the strategy where none is asked for.
@@ -193,16 +97,10 @@ impl JobArguments {
         &self,
         unknown_latency: Option<u16>,
         knobs: &KnobSet,
-        default: Choice,
+        default: &'static Entry,
     ) -> ListOptions {
-        let strategy = match self.strategy {
-            Some(StrategyArgument::Original) => Choice::Original,
-            Some(StrategyArgument::Shuffle) => Choice::Shuffle { seed: self.seed.unwrap_or(0) },
-            Some(StrategyArgument::Auto) => Choice::Auto,
-            Some(other) => other.list().map_or(Choice::CriticalPath, Choice::List),
-            None => default,
-        };
-        ListOptions { strategy, unknown_latency, ..ListOptions::default() }.with_knobs(knobs)
+        let strategy = self.strategy.unwrap_or(default);
+        ListOptions { strategy, seed: self.seed.unwrap_or(0), unknown_latency, ..ListOptions::default() }.with_knobs(knobs)
     }
 
     /// Refuses options that a strategy does not look at.
@@ -213,7 +111,7 @@ impl JobArguments {
         if self.seed.is_some() && strategy != "shuffle" {
             bail!("{name}: `--seed` is for `--strategy shuffle`, and this is `{strategy}`");
         }
-        let searches = self.strategy.is_none_or(|s| s == StrategyArgument::Tepid || s.policy().is_some());
+        let searches = self.strategy.is_none_or(|entry| entry.is_for_machine_code() && !entry.is_given());
         if self.effort.is_some() && !searches {
             bail!(
                 "{name}: `--effort` is for `--strategy tepid` and its policies; `{strategy}` searches nothing"
@@ -235,54 +133,42 @@ impl JobArguments {
         bisection: Bisection,
     ) -> Result<Options> {
         let strategy = self.for_binaries();
-        if self.orders.is_some() && strategy != StrategyArgument::Given {
+        if self.orders.is_some() && !strategy.is_given() {
             bail!("`--orders` is for `--strategy given`");
         }
-        if strategy.is_before_allocation() {
-            bail!(
-                "{name}: `--strategy {}` runs before register allocation: for PTX and the text IR",
-                strategy.name()
-            );
-        }
+        strategy::check(name, strategy, Input::Binary)?;
         let level = knobs.explicit(keys::TEPID_AGGRESSIVENESS).unwrap_or(1);
         let level = u32::try_from(level).unwrap_or(u32::MAX);
-        let order = match strategy {
-            StrategyArgument::Original => Order::Original,
-            StrategyArgument::Shuffle | StrategyArgument::CriticalPath => Order::List(*list),
-            _ if strategy.list().is_some() && knobs.get(keys::AFTER_ALLOCATION) == Some(false) => {
-                Order::Original
-            }
-            _ if strategy.list().is_some() => Order::List(*list),
-            StrategyArgument::Given => Order::Given(self.given()?),
-            _ => Order::Tepid(self.settings(strategy, level)),
-        };
-        let control = self.control.map_or_else(
-            || match order {
-                Order::Original => Control::Keep,
-                Order::List(_) | Order::Tepid(_) | Order::Given(_) => Control::Rebuild,
-            },
-            Control::from,
-        );
-        if control == Control::Keep && !matches!(order, Order::Original) {
+        let reads = strategy.knobs.contains(&keys::AFTER_ALLOCATION.name());
+        let is_off = reads && knobs.get(keys::AFTER_ALLOCATION) == Some(false);
+        let strategy = if is_off { const { registry::get("original") } } else { strategy };
+        let control = self
+            .control
+            .map_or_else(|| if strategy.keeps() { Control::Keep } else { Control::Rebuild }, Control::from);
+        if control == Control::Keep && !strategy.keeps() {
             bail!("{name}: control fields belong to an order: `--control keep` needs `--strategy original`");
         }
         Ok(Options {
             selection: selection.get(),
-            order,
+            strategy,
+            list: *list,
+            model: self.settings(level),
+            orders: if strategy.is_given() { self.given()? } else { Orders::default() },
             control,
             capsules: if self.keep_capsules { Capsules::KeepLinked } else { Capsules::Refuse },
             launch: self.launch.unwrap_or_default(),
             bisection,
             knobs,
-            keep_orders: strategy == StrategyArgument::Given,
+            keep_orders: strategy.is_given(),
             keep_registers: self.keep_registers,
             move_unproven: self.move_unproven,
+            watch: Default::default(),
             memo: None,
         })
     }
 
-    fn settings(&self, strategy: StrategyArgument, level: u32) -> Settings {
-        let standard = Settings { policy: strategy.policy(), level, ..Settings::default() };
+    fn settings(&self, level: u32) -> Settings {
+        let standard = Settings { level, ..Settings::default() };
         match self.effort {
             Some(Effort::Quick) => Settings { evaluations: 0, ..standard },
             Some(Effort::Standard) | None => standard,

@@ -4,7 +4,7 @@ use crate::failure::say;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use sassafras_knobs::{KnobSet, keys};
-use sassafras_passes::{Choice, List};
+use sassafras_list::registry::{self, Contest};
 use std::path::PathBuf;
 
 /// Options that set knobs.
@@ -44,8 +44,8 @@ impl KnobArguments {
 /// Says on standard error which knobs are set that rescheduling this kind of input with this strategy does not read.
 pub fn warn_rescheduling(set: &KnobSet, kind: &str, strategy: &str) {
     let mut run = vec!["schedule", kind, strategy];
-    if strategy == Choice::Auto.name() {
-        run.extend(List::ALL.map(List::name));
+    if strategy == "auto" {
+        run.extend(registry::contestants(Contest::Auto).map(|entry| entry.name));
     }
     warn(set, &run);
 }

@@ -14,6 +14,7 @@ mod output;
 mod progress;
 mod signals;
 mod standin;
+mod strategy;
 mod words;
 
 use clap::{Parser, Subcommand};
@@ -46,6 +47,8 @@ Examples:
   sassafras tile k.tileir --report k.html     schedule the loops of a tile program, with a proof
   sassafras model --arch sm_90                what is known of an architecture
   sassafras knobs stall                       the knobs whose name or meaning has that word
+  sassafras strategies                        every way to order: what it takes and where it competes
+  sassafras passes                            what `schedule` runs, for --print-after and --stop-after
 
 Exit status: 0 done; 1 the input was understood and something is wrong with it; 2 bad usage or unreadable input.";
 
@@ -63,6 +66,8 @@ enum Command {
     Tile(commands::tile::Arguments),
     Model(commands::model::Arguments),
     Knobs(commands::knobs::Arguments),
+    Strategies(commands::strategies::Arguments),
+    Passes(commands::passes::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -83,6 +88,8 @@ fn main() -> ExitCode {
         Command::Tile(arguments) => commands::tile::run(&arguments),
         Command::Model(arguments) => commands::model::run(&arguments),
         Command::Knobs(arguments) => commands::knobs::run(&arguments),
+        Command::Strategies(arguments) => commands::strategies::run(&arguments),
+        Command::Passes(arguments) => commands::passes::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,7 +1,8 @@
 //! Binaries in and out: byte for byte, shuffled and restored, and nothing written when something is wrong.
 
 use sassafras_cubin::{Capsules, Code, CodeEdit, Cubin, Reason, RewriteOptions};
-use sassafras_passes::{Choice, Options, schedule_function};
+use sassafras_list::registry;
+use sassafras_passes::{Options, schedule_function};
 use sassafras_sass::program::{Program, Relative};
 use sassafras_verify::against;
 use std::io::Read;
@@ -22,7 +23,7 @@ fn input(name: &str) -> PathBuf {
 
 /// A random legal order of one section.
 fn shuffled(cubin: &Cubin<'_>, code: &Code<'_>, seed: u64) -> CodeEdit {
-    let options = Options { strategy: Choice::Shuffle { seed }, ..Options::default() };
+    let options = Options { strategy: registry::get("shuffle"), seed, ..Options::default() };
     let program = Program::new(cubin).expect("a table");
     let relative = Relative::new(program.arch());
     let mut edit = CodeEdit::unchanged(code);

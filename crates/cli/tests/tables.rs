@@ -66,3 +66,15 @@ fn knobs_have_the_documented_fields() {
         assert!(names.iter().any(|n| n == wanted), "{wanted} is missing");
     }
 }
+
+#[test]
+fn the_page_of_strategies_is_that_of_the_registry() {
+    let output = Command::new(env!("CARGO_BIN_EXE_sassafras")).args(["strategies", "--markdown"]).output();
+    let made = String::from_utf8(output.expect("the command runs").stdout).expect("text");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/strategies.md");
+    if std::env::var_os("SASSAFRAS_BLESS").is_some() {
+        std::fs::write(page, &made).expect("written");
+    }
+    let there = std::fs::read_to_string(page).expect("docs/strategies.md");
+    assert!(there == made, "SASSAFRAS_BLESS=1 writes docs/strategies.md as the registry has it");
+}

@@ -3,18 +3,18 @@
 #![cfg(feature = "real-tools")]
 
 use rayon::prelude::*;
-use sassafras::reschedule::{Order, Outcome};
+use sassafras::reschedule::Outcome;
 use sassafras::{Options, Rescheduled, reschedule};
 use sassafras_corpus_tests::{Item, cubins};
-use sassafras_tepid::schedule::{Policy, Settings};
+use sassafras_list::registry;
 use std::collections::BTreeMap;
 
 /// So many thousandths are within what the clock errs by.
 const MARGIN: u64 = 5;
 
-/// An order by name, or the default.
-fn options(policy: Option<Policy>) -> Options {
-    Options { order: Order::Tepid(Settings { policy, ..Settings::default() }), ..Options::default() }
+/// A strategy by name.
+fn options(strategy: &str) -> Options {
+    Options { strategy: registry::get(strategy), ..Options::default() }
 }
 
 /// Every kernel with a figure: before and after, by its place in the file.
@@ -27,11 +27,11 @@ fn cycles(done: &Rescheduled) -> BTreeMap<usize, (u64, u64)> {
 fn faults(number: usize, item: &Item) -> Vec<String> {
     let name = &item.name;
     let by_name = match number % 2 {
-        0 => ("height", options(Some(Policy::Height))),
-        _ => ("reverse", options(Some(Policy::Reverse))),
+        0 => ("height", options("height")),
+        _ => ("reverse", options("reverse")),
     };
-    let rebuild = Options { order: Order::Original, ..Options::default() };
-    let modes = [("rebuild", rebuild), ("default", options(None)), by_name];
+    let rebuild = options("original");
+    let modes = [("rebuild", rebuild), ("default", options("tepid")), by_name];
     let mut faults = Vec::new();
     let mut first: Option<BTreeMap<usize, u64>> = None;
     for (mode, options) in &modes {

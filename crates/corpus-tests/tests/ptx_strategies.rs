@@ -10,8 +10,9 @@ mod shuffle;
 use rayon::prelude::*;
 use sassafras_corpus_tests::ptx::{PtxItem, modules};
 use sassafras_knobs::KnobSet;
+use sassafras_list::registry::{self, Contest, Entry};
+use sassafras_passes::Options;
 use sassafras_passes::ptx::schedule_ptx;
-use sassafras_passes::{Choice, List, Options};
 use sassafras_ptx::{InstId, Module};
 use sassafras_testkit::rng::Rng;
 use sassafras_testkit::tools::{run, tool};
@@ -41,11 +42,11 @@ fn parsed() -> Vec<(PtxItem, Module)> {
     items.into_iter().map(parse).collect()
 }
 
-fn scheduled(name: &str, module: &Module, strategy: Choice) -> Module {
+fn scheduled(name: &str, module: &Module, strategy: &'static Entry) -> Module {
     let mut new = module.clone();
     let options = Options { strategy, ..Options::default() }.with_knobs(&KnobSet::default());
     let reports = schedule_ptx(&mut new, &options, None, |_| true);
-    reports.unwrap_or_else(|error| panic!("{name}, {}: {error}", strategy.name()));
+    reports.unwrap_or_else(|error| panic!("{name}, {}: {error}", strategy.name));
     new
 }
 
@@ -62,7 +63,7 @@ fn what_is_kept_or_put_back_prints_byte_for_byte() {
         .par_iter()
         .enumerate()
         .map(|(number, (item, module))| {
-            let kept = scheduled(&item.name, module, Choice::Original);
+            let kept = scheduled(&item.name, module, registry::get("original"));
             assert!(kept.print() == item.text, "{}: `original` changes the text", item.name);
             let mut new = module.clone();
             let moved = shuffle::shuffle(&mut new, &mut Rng::new(number as u64));
@@ -136,7 +137,8 @@ fn ptxas_takes_every_strategy() {
     let items = parsed();
     let ptxas = tool("ptxas", "13.4");
     let scratch = tempfile::tempdir().expect("a folder");
-    let strategies: Vec<Choice> = List::ALL.into_iter().map(Choice::List).chain([Choice::Auto]).collect();
+    let strategies: Vec<&Entry> =
+        registry::contestants(Contest::Auto).chain([registry::get("auto")]).collect();
     // Hashes of what was compiled, for what: strategies often agree.
     let compiled: Mutex<HashSet<u64>> = Mutex::default();
     let jobs: Vec<(usize, usize)> =
@@ -159,7 +161,7 @@ fn ptxas_takes_every_strategy() {
                 }
                 done += 1;
                 if let Err(why) = compile(&ptxas, scratch.path(), &format!("{m}-{s}-{t}"), target, &text) {
-                    panic!("{}, {}, for {target}: {why}", item.name, strategies[s].name());
+                    panic!("{}, {}, for {target}: {why}", item.name, strategies[s].name);
                 }
             }
             assert!(asked > 0, "{} is left out", item.name);

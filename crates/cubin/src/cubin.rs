@@ -24,7 +24,7 @@ pub struct Cubin<'d> {
     sections: Vec<Section<'d>>,
     symbols: Vec<Symbol<'d>>,
     relocations: Vec<RelocationTable>,
-    attributes: Vec<Attribute<'d>>,
+    pub(crate) attributes: Vec<Attribute<'d>>,
     code: Vec<Code<'d>>,
 }
 

@@ -5,8 +5,9 @@
 //! whose key is largest, say which component of the key decided, and start what that sets free.
 //!
 //! * [`resources`]: units, issue width, demands;
+//! * [`registry`]: every strategy that a user can ask for, a line each; [`request`]: what one is made from;
 //! * [`strategy`]: the trait, and [`strategies`], a file each; [`weights`]: their constants;
-//! * [`values`]: which values nodes write and read; [`pressure`]: the registers in use while a schedule grows;
+//! * [`values`]: which values nodes write and read, and [`block_values`]: those of a block of the IR; [`pressure`]: the registers in use while a schedule grows;
 //! * [`register_cycles`]: values that go around a loop;
 //! * [`engine`]: the engine; O(log n) per pick;
 //! * [`input`]: code of an outside compiler, given as a [`Problem`](sassafras_problem::Problem) and the trait [`Block`];
@@ -30,11 +31,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod block_values;
 pub mod engine;
 pub mod input;
 pub mod naive;
 pub mod pressure;
 pub mod register_cycles;
+pub mod registry;
+pub mod request;
 pub mod resources;
 pub mod strategies;
 pub mod strategy;
@@ -44,7 +48,9 @@ pub mod weights;
 
 pub use engine::{Pick, Schedule, Statistics, schedule};
 pub use input::{Block, Input, InputError, Ordered};
+pub use registry::{Contest, Entry, Phase, STRATEGIES, Taken};
+pub use request::{Engine, Prepared, Request, SubCore};
 pub use resources::{Demand, Resources, Unit};
-pub use strategy::{Candidates, Context, Direction, Offer, Reason, Strategy, Ties};
+pub use strategy::{Candidates, Context, Described, Direction, Offer, Reason, Strategy, Ties};
 pub use timing::{Timing, repeated, time};
 pub use values::{Value, Values};

@@ -3,7 +3,7 @@
 //! No heaps, no counters, no incremental state: at each pick it looks at every node of the region, asks which may go,
 //! and compares their keys as of now. Quadratic and worse. Tests require the same picks, cycles and reasons of both.
 
-use crate::engine::{Pick, for_each_incoming, region_slices};
+use crate::engine::{Pick, Schedule, Statistics, for_each_incoming, region_slices};
 use crate::resources::{Reservations, Resources};
 use crate::strategy::{Candidates, Context, Direction, Offer, Reason, Strategy};
 use sassafras_problem::graph::{Graph, Node};
@@ -11,18 +11,20 @@ use sassafras_problem::paths::Paths;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// The picks of every region.
-pub fn picks<S: Strategy>(
+/// What [`crate::engine::schedule`] makes, but for the counters.
+pub fn schedule<S: Strategy>(
     graph: &Graph,
     paths: &Paths,
     resources: &Resources,
     direction: Direction,
     strategy: &mut S,
-) -> Vec<Pick> {
+) -> Schedule {
     let context = Context { graph, paths, direction };
-    let mut all = Vec::new();
+    let mut all: Vec<Pick> = Vec::new();
+    let mut order = Vec::new();
     for (region, slice) in region_slices(graph).into_iter().enumerate() {
         strategy.begin(&context, region, slice);
+        let first_pick = all.len();
         let mut placed = BTreeMap::new();
         let mut known = BTreeMap::new();
         let mut told = 0;
@@ -80,8 +82,13 @@ pub fn picks<S: Strategy>(
             placed.insert(node, start);
             strategy.placed(&context, node, start, &mut Vec::new());
         }
+        let picked = all[first_pick..].iter().map(|pick| pick.node);
+        match direction {
+            Direction::TopDown => order.extend(picked),
+            Direction::BottomUp => order.extend(picked.rev()),
+        }
     }
-    all
+    Schedule { order, picks: all, statistics: Statistics::default() }
 }
 
 /// The cycle in which the operands of a node are there; nothing while one of them has not been placed.

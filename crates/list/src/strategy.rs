@@ -64,6 +64,16 @@ impl Context<'_> {
     }
 }
 
+/// What [`crate::registry`] says of a strategy.
+pub trait Described: Strategy {
+    /// What it does, in one line.
+    const SUMMARY: &'static str;
+    /// The knobs that it reads.
+    const KNOBS: &'static [&'static str] = &[];
+    /// Where it comes from.
+    const SOURCE: &'static str;
+}
+
 /// Why a node was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {

@@ -10,13 +10,9 @@
 //! estimated and real registers of an order move in the same direction as often as not, and only orders of functions below this limit
 //! save registers in sum.
 
-use crate::choice::List;
 use crate::list_schedule::{Made, Options};
 use sassafras_machine::Arch;
 use sassafras_machine::multiprocessor::{Launch, MOST_REGISTERS, Multiprocessor};
-
-/// What is tried besides the order that came.
-pub const TRIED: [List; 7] = List::ALL;
 
 /// Warps per scheduler beyond which more hide no more latency.
 const ENOUGH_WARPS: u32 = 8;

@@ -3,7 +3,6 @@
 use crate::dialect::Dialect;
 use crate::list_schedule::Options;
 use crate::resources::UnitTable;
-use crate::values::values;
 use crate::wmma;
 use sassafras_deps::cyclic::critical_recurrence;
 use sassafras_deps::models::Latencies;
@@ -12,7 +11,8 @@ use sassafras_deps::{BuildOptions, Graph, Node, build};
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::liveness::Liveness;
 use sassafras_ir::{Block, Function, Inst};
-use sassafras_list::{Resources, Values};
+use sassafras_list::block_values::values;
+use sassafras_list::{Request, Resources, SubCore, Values};
 use sassafras_ptx::contraction;
 
 /// What there is to know about a block before it is ordered.
@@ -90,9 +90,41 @@ impl Prepared {
         }
     }
 
+    /// What strategies are made from.
+    pub fn problem(&self, options: &Options) -> Request<'_> {
+        let Options { terms, direction, seed, .. } = *options;
+        Request { terms, direction, seed, ..Request::new(self) }
+    }
+
     /// The graph that any legal order can be timed by.
     pub fn timed(&self) -> &Graph {
         self.plain.as_ref().unwrap_or(&self.graph)
+    }
+}
+
+impl sassafras_list::Prepared for Prepared {
+    fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    fn resources(&self) -> &Resources {
+        &self.resources
+    }
+
+    fn values(&self) -> Option<&Values> {
+        Some(&self.values)
+    }
+
+    fn boosted(&self) -> &[Node] {
+        &self.boosted
+    }
+
+    fn sub_core(&self) -> Option<&dyn SubCore> {
+        None
     }
 }
 

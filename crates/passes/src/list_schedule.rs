@@ -10,8 +10,8 @@
 
 use crate::auto;
 use crate::block::{Prepared, Shared};
-use crate::choice::{Choice, run};
 use crate::dialect::Dialect;
+use crate::pipeline::{Pass, Watch};
 use crate::resources::UnitTable;
 use rayon::prelude::*;
 use sassafras_deps::models::{Latencies, LatencySource};
@@ -19,6 +19,7 @@ use sassafras_ir::cfg::Cfg;
 use sassafras_ir::liveness::{self, Liveness};
 use sassafras_ir::text::print_inst;
 use sassafras_ir::{Block, Function, Inst, Module, RegClass, pressure};
+use sassafras_list::registry::{self, Contest, Entry, Input, Taken};
 use sassafras_list::strategies::Terms;
 use sassafras_list::{Direction, Schedule, Timing, time};
 use sassafras_machine::{Arch, ArchError};
@@ -31,7 +32,9 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// The strategy.
-    pub strategy: Choice,
+    pub strategy: &'static Entry,
+    /// The seed of a random order.
+    pub seed: u64,
     /// The latency table.
     pub latency: LatencySource,
     /// What a result costs that no latency table speaks of; `None` takes the table's own number.
@@ -50,12 +53,15 @@ pub struct Options {
     pub cyclic_critical_path: bool,
     /// Keep every pick with its reason.
     pub trace: bool,
+    /// Passes after which functions are printed or left.
+    pub watch: Watch,
 }
 
 impl Default for Options {
     fn default() -> Options {
         Options {
-            strategy: Choice::CriticalPath,
+            strategy: const { registry::get("critical-path") },
+            seed: 0,
             latency: LatencySource::Measured,
             unknown_latency: None,
             direction: Direction::TopDown,
@@ -65,6 +71,7 @@ impl Default for Options {
             group_wmma: false,
             cyclic_critical_path: false,
             trace: false,
+            watch: Watch::default(),
         }
     }
 }
@@ -87,6 +94,14 @@ pub enum ScheduleError {
         function: String,
         /// How large.
         source: liveness::TooLarge,
+    },
+    /// The strategy is not for this code.
+    #[error("function `{function}`: strategy `{strategy}` does not take this code")]
+    Unsuited {
+        /// The function.
+        function: String,
+        /// The strategy.
+        strategy: &'static str,
     },
     /// The new order was rejected by the checker: a defect of the scheduler. Nothing is written.
     #[error("function `{function}`, block `{block}`: the schedule was rejected: {source}")]
@@ -157,6 +172,9 @@ pub struct FunctionReport {
     pub arch: String,
     /// Its blocks.
     pub blocks: Vec<BlockReport>,
+    /// What it looked like after the pass that was watched.
+    #[serde(skip)]
+    pub dumps: String,
 }
 
 impl FunctionReport {
@@ -195,12 +213,12 @@ pub fn schedule_module(
     results.into_iter().collect()
 }
 
-/// Orders every block of a function and returns what the engine did; nothing is changed, checked or compared. With [`Choice::Auto`] the
-/// order stays.
+/// Orders every block of a function and returns what the engine did; nothing is changed, checked or compared.
 ///
 /// # Errors
-/// When the architecture is not known or the function is too large.
+/// When the architecture is not known, the function is too large, or the strategy does not order blocks of this code by itself.
 pub fn order_blocks(f: &Function, options: &Options) -> Result<Vec<Schedule>, ScheduleError> {
+    suited(f, options)?;
     let arch = arch_of(f)?;
     let model = latencies(f, arch, options);
     let units = UnitTable::new(f, arch, options.latency, options.dialect);
@@ -208,9 +226,20 @@ pub fn order_blocks(f: &Function, options: &Options) -> Result<Vec<Schedule>, Sc
     let shared = Shared { f, cfg: &cfg, liveness: &liveness, model: &model, units: &units };
     let one = |block| {
         let prepared = Prepared::new(&shared, block, options);
-        run(&prepared, options.strategy, options.direction, &options.terms)
+        order(f, &prepared, options.strategy, options)
     };
-    Ok(f.blocks().map(one).collect())
+    f.blocks().map(one).collect()
+}
+
+fn suited(f: &Function, options: &Options) -> Result<(), ScheduleError> {
+    match options.strategy.takes(Input::Text) {
+        true => Ok(()),
+        false => Err(unsuited(f, options.strategy)),
+    }
+}
+
+fn unsuited(f: &Function, strategy: &Entry) -> ScheduleError {
+    ScheduleError::Unsuited { function: f.name.clone(), strategy: strategy.name }
 }
 
 fn latencies(f: &Function, arch: Arch, options: &Options) -> Latencies {
@@ -234,7 +263,8 @@ fn flow(f: &Function) -> Result<(Cfg, Liveness), ScheduleError> {
 pub fn schedule_function(f: &mut Function, options: &Options) -> Result<FunctionReport, ScheduleError> {
     let mut blocks = Vec::with_capacity(f.block_count());
     schedule_blocks(f, options, |report| blocks.push(report))?;
-    Ok(FunctionReport { name: f.name.clone(), arch: f.arch.clone(), blocks })
+    let dumps = options.watch.dump_ir(Pass::Schedule, f);
+    Ok(FunctionReport { name: f.name.clone(), arch: f.arch.clone(), blocks, dumps })
 }
 
 /// As [`schedule_function`], without a word about it: what is told of a block takes more than the block.
@@ -250,6 +280,7 @@ fn schedule_blocks(
     options: &Options,
     mut tell: impl FnMut(BlockReport),
 ) -> Result<(), ScheduleError> {
+    suited(f, options)?;
     let arch = arch_of(f)?;
     let model = latencies(f, arch, options);
     let units = UnitTable::new(f, arch, options.latency, options.dialect);
@@ -261,7 +292,7 @@ fn schedule_blocks(
         taken.push((block.block, order));
         tell(report);
     };
-    if options.strategy == Choice::Auto {
+    if options.strategy.is_contest() {
         let prepared: Vec<Prepared> =
             f.blocks().map(|block| Prepared::new(&shared, block, options)).collect();
         let made = prepared.iter().map(|block| make(f, &liveness, block, options));
@@ -286,10 +317,20 @@ fn schedule_blocks(
 
 /// An order of a block, with what it costs.
 pub(crate) struct Made {
-    pub choice: Choice,
+    pub strategy: &'static Entry,
     pub schedule: Schedule,
     pub insts: Vec<Inst>,
     pub figures: Figures,
+}
+
+/// The order that a strategy gives a block.
+fn order(
+    f: &Function,
+    block: &Prepared,
+    strategy: &Entry,
+    options: &Options,
+) -> Result<Schedule, ScheduleError> {
+    strategy.order(&block.problem(options)).ok_or_else(|| unsuited(f, strategy))
 }
 
 /// The orders of a block: first as it came, then what was asked for.
@@ -299,14 +340,17 @@ fn make(
     block: &Prepared,
     options: &Options,
 ) -> Result<Vec<Made>, ScheduleError> {
-    let choices: Vec<Choice> = match options.strategy {
-        Choice::Auto => [Choice::Original].into_iter().chain(auto::TRIED.map(Choice::List)).collect(),
-        Choice::Original => vec![Choice::Original],
-        other => vec![Choice::Original, other],
+    let original = const { registry::get("original") };
+    let strategies: Vec<&Entry> = match options.strategy {
+        strategy if strategy.is_contest() => {
+            [original].into_iter().chain(registry::contestants(Contest::Auto)).collect()
+        }
+        strategy if strategy.keeps() => vec![original],
+        strategy => vec![original, strategy],
     };
-    let mut all = Vec::with_capacity(choices.len());
-    for choice in choices {
-        let schedule = run(block, choice, options.direction, &options.terms);
+    let mut all = Vec::with_capacity(strategies.len());
+    for strategy in strategies {
+        let schedule = order(f, block, strategy, options)?;
         let insts: Vec<Inst> = schedule.order.iter().map(|n| block.insts[n.index()]).collect();
         reorder::check(f, &block.insts, &insts).map_err(|source| ScheduleError::Rejected {
             function: f.name.clone(),
@@ -314,7 +358,7 @@ fn make(
             source,
         })?;
         let figures = figures(f, liveness, block, &schedule.order, &insts);
-        all.push(Made { choice, schedule, insts, figures });
+        all.push(Made { strategy, schedule, insts, figures });
     }
     Ok(all)
 }
@@ -329,15 +373,15 @@ fn settle(
 ) -> (BlockReport, Vec<Inst>) {
     let before = orders[0].figures.clone();
     let new = orders.swap_remove(taken);
-    let kept = match options.strategy {
-        Choice::Original => Some("asked to keep the order"),
-        Choice::Auto if new.choice == Choice::Original => {
-            Some("no order found that is better by the estimate")
+    let kept = match options.strategy.taken {
+        Taken::Never => Some("asked to keep the order"),
+        Taken::IfFaster if options.strategy.is_contest() => {
+            new.strategy.keeps().then_some("no order found that is better by the estimate")
         }
-        Choice::CriticalPath if new.figures.cycles >= before.cycles => {
-            Some("no order found that is faster by the model")
+        Taken::IfFaster => {
+            (new.figures.cycles >= before.cycles).then_some("no order found that is faster by the model")
         }
-        _ => None,
+        Taken::Always => None,
     };
     let mut reasons = BTreeMap::new();
     for (reason, count) in &new.schedule.statistics.reasons {
@@ -356,7 +400,7 @@ fn settle(
         after: if kept.is_some() { before.clone() } else { new.figures },
         before,
         kept,
-        by: new.choice.name(),
+        by: new.strategy.name,
         reasons,
         picks,
     };

@@ -7,11 +7,12 @@
 //! Cost: that of list scheduling; functions in parallel, with the same result whatever the number of threads.
 
 use crate::budget;
-use crate::choice::Choice;
 use crate::commute;
 use crate::dialect::Dialect;
 use crate::list_schedule::{FunctionReport, Options, ScheduleError, schedule_function};
+use crate::pipeline::Pass;
 use rayon::prelude::*;
+use sassafras_list::Contest;
 use sassafras_list::strategies::Terms;
 use sassafras_ptx::syntax::Function;
 use sassafras_ptx::{BlockId, InstId, LowerError, Module, lower};
@@ -59,7 +60,12 @@ pub fn schedule_ptx(
     let one = |function: &&Function| schedule_one(module, function, options, registers);
     let results: Vec<Result<(FunctionReport, Edits), PtxError>> = functions.par_iter().map(one).collect();
     let results: Vec<(FunctionReport, Edits)> = results.into_iter().collect::<Result<_, _>>()?;
+    let watch = options.watch;
     let mut reports = Vec::with_capacity(results.len());
+    if watch.stops(Pass::Lower) || watch.stops(Pass::Schedule) {
+        reports.extend(results.into_iter().map(|(report, _)| report));
+        return Ok(reports);
+    }
     let mut new = module.clone();
     for (report, edits) in results {
         for (block, order) in edits.orders {
@@ -75,8 +81,21 @@ pub fn schedule_ptx(
         }
         reports.push(report);
     }
+    let dump = |pass: Pass, reports: &mut [FunctionReport]| {
+        if let (true, Some(first)) = (watch.prints(pass), reports.first_mut()) {
+            first.dumps += &watch.dump(pass, "the module", || new.print());
+        }
+    };
+    dump(Pass::Commute, &mut reports);
+    if watch.stops(Pass::Commute) {
+        return Ok(reports);
+    }
     sassafras_verify::ptx::check(module, &new).map_err(|illegal| PtxError::Rejected(Box::new(illegal)))?;
-    *module = new;
+    dump(Pass::Verify, &mut reports);
+    dump(Pass::Print, &mut reports);
+    if watch.stop_after.is_none() {
+        *module = new;
+    }
     Ok(reports)
 }
 
@@ -90,11 +109,20 @@ fn schedule_one(
     let budget = registers.unwrap_or_else(|| budget::registers(module, function));
     let terms = Terms { budget: i64::from(budget), ..options.terms };
     let options = Options { dialect: Dialect::Ptx, terms, ..*options };
-    let report = schedule_function(&mut lowered.function, &options)?;
+    let dumps = options.watch.dump_ir(Pass::Lower, &lowered.function);
+    if options.watch.stops(Pass::Lower) {
+        let (name, arch) = (lowered.function.name, lowered.function.arch);
+        return Ok((FunctionReport { name, arch, blocks: Vec::new(), dumps }, Edits::default()));
+    }
+    let mut report = schedule_function(&mut lowered.function, &options)?;
+    report.dumps.insert_str(0, &dumps);
+    if options.watch.stops(Pass::Schedule) {
+        return Ok((report, Edits::default()));
+    }
     // Who asks for the order that came, or for a random one, wants nothing else changed.
-    let commuted = match options.strategy {
-        Choice::List(_) | Choice::Auto => commute::recurrences(module, &lowered, options.terms.chain_limit),
-        Choice::Original | Choice::Shuffle { .. } | Choice::CriticalPath => Vec::new(),
+    let commuted = match options.strategy.takes_part(Contest::Commute) {
+        true => commute::recurrences(module, &lowered, options.terms.chain_limit),
+        false => Vec::new(),
     };
     let orders = function.blocks().zip(lowered.function.blocks()).map(|(block, of)| {
         let insts = lowered.function.block_insts(of);

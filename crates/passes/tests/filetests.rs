@@ -5,8 +5,8 @@ use anyhow::{Context, Result, bail};
 use sassafras_ir::text::{parse, print_inst};
 use sassafras_ir::{Function, Inst};
 use sassafras_knobs::KnobSet;
-use sassafras_list::{Direction, Schedule};
-use sassafras_passes::{Choice, Dialect, LatencySource, List, Options, order_blocks};
+use sassafras_list::{Direction, Schedule, registry};
+use sassafras_passes::{Dialect, LatencySource, Options, order_blocks};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -18,9 +18,9 @@ fn main() -> ExitCode {
 fn run(directive: &str, source: &str) -> Result<String> {
     let mut words = directive.split(' ');
     let strategy = words.next().context("no strategy")?;
-    let list = List::ALL.into_iter().find(|list| list.name() == strategy).context("no such strategy")?;
+    let strategy = registry::find(strategy).context("no such strategy")?;
     let (mut always, mut knobs, mut set) = (KnobSet::new(), KnobSet::new(), Vec::new());
-    let mut options = Options { strategy: Choice::List(list), ..Options::default() };
+    let mut options = Options { strategy, ..Options::default() };
     for word in words {
         match word.split_once('=') {
             Some(("registers", count)) => options.terms.budget = count.parse()?,
@@ -71,7 +71,7 @@ fn functions(source: &str, options: &mut Options) -> Result<Vec<Function>> {
 
 /// The final order of each block, every instruction with its place in the source and the reason of its pick.
 fn show(f: &Function, options: &Options, made: &[Schedule], out: &mut String) -> Result<()> {
-    let grows_up = options.strategy != Choice::List(List::Converge);
+    let grows_up = options.strategy.name != "converge";
     for (block, schedule) in f.blocks().zip(made).filter(|(_, schedule)| schedule.order.len() > 1) {
         let insts: Vec<Inst> = f.block_insts(block).to_vec();
         let direction = if grows_up { Direction::BottomUp } else { Direction::TopDown };

@@ -1,19 +1,21 @@
 //! Scheduling of whole PTX modules.
 
+use sassafras_list::registry::{self, Entry, Input};
+use sassafras_passes::Options;
 use sassafras_passes::ptx::schedule_ptx;
-use sassafras_passes::{Choice, List, Options};
 use sassafras_ptx::Module;
 
-fn scheduled(source: &str, choice: Choice, change: impl Fn(&mut Options)) -> String {
+fn scheduled(source: &str, strategy: &str, change: impl Fn(&mut Options)) -> String {
     let mut module = Module::parse(source).expect("PTX");
-    let mut options = Options { strategy: choice, ..Options::default() };
+    let strategy = registry::find(strategy).expect("a strategy");
+    let mut options = Options { strategy, ..Options::default() };
     change(&mut options);
     schedule_ptx(&mut module, &options, None, |_| true).expect("legal");
     module.print()
 }
 
-fn all() -> impl Iterator<Item = Choice> {
-    List::ALL.into_iter().map(Choice::List).chain([Choice::Auto, Choice::Original, Choice::CriticalPath])
+fn all() -> impl Iterator<Item = &'static Entry> {
+    registry::that_take(Input::Ptx)
 }
 
 fn kernel(body: &str) -> String {
@@ -34,12 +36,12 @@ const LOADS: &str = "\tld.param.u64 %d0, [p];\n\
 #[test]
 fn the_original_order_is_the_same_text() {
     let source = kernel(LOADS);
-    assert_eq!(scheduled(&source, Choice::Original, |_| {}), source);
+    assert_eq!(scheduled(&source, "original", |_| {}), source);
 }
 
 #[test]
 fn latency_comes_before_arithmetic() {
-    let printed = scheduled(&kernel(LOADS), Choice::List(List::Converge), |_| {});
+    let printed = scheduled(&kernel(LOADS), "converge", |_| {});
     let at = |text: &str| printed.find(text).unwrap_or_else(|| panic!("{text} in\n{printed}"));
     assert!(at("ld.global.nc.f32 %f2") < at("mul.rn.f32 %f1"), "{printed}");
     assert!(printed.contains("mul.rn.f32 %f3, %f2, %f2; // twice\n"), "comments move along");
@@ -55,13 +57,13 @@ const LOOP: &str = "$again:\n\
 
 #[test]
 fn recurrences_come_first() {
-    let printed = scheduled(&kernel(LOOP), Choice::List(List::Source), |_| {});
+    let printed = scheduled(&kernel(LOOP), "source", |_| {});
     assert!(printed.contains("xor.b32 %r1, %r1, %r2;"), "{printed}");
     for same in ["add.s32 %r3, %r3, %r2;", "add.f32 %f1, %f2, %f1;", "sub.s32 %r4, %r2, %r4;"] {
         assert!(printed.contains(same), "{same} stays in\n{printed}");
     }
     let limited = |o: &mut Options| o.terms.chain_limit = 0;
-    assert_eq!(scheduled(&kernel(LOOP), Choice::List(List::Source), limited), kernel(LOOP));
+    assert_eq!(scheduled(&kernel(LOOP), "source", limited), kernel(LOOP));
 }
 
 #[test]
@@ -72,8 +74,7 @@ fn chains_are_followed_up_to_their_limit() {
         \tmov.b32 %r1, %r3;\n\
         \tsetp.lt.s32 %p1, %r3, 100;\n\
         \t@%p1 bra $again;\n";
-    let with =
-        |limit: u32| scheduled(&kernel(body), Choice::List(List::Source), |o| o.terms.chain_limit = limit);
+    let with = |limit: u32| scheduled(&kernel(body), "source", |o| o.terms.chain_limit = limit);
     assert_eq!(with(2), kernel(body), "three instructions go around");
     assert!(with(3).contains("add.s32 %r3, %r2, %r9;") && with(3).contains("add.s32 %r2, %r1, %r9;"));
 }
@@ -91,12 +92,12 @@ fn accumulators_stay_behind_the_wait_of_their_warp_group() {
          \tst.global.f32 [%d3+4], %f21;\n",
         accumulators.join(", ")
     );
-    for choice in all() {
-        let printed = scheduled(&kernel(&body), choice, |_| {});
+    for strategy in all() {
+        let printed = scheduled(&kernel(&body), strategy.name, |_| {});
         let at = |text: &str| printed.find(text).expect("still there");
         let (fence, mma) = (at("wgmma.fence"), at("wgmma.mma_async"));
         let (commit, wait) = (at("wgmma.commit_group"), at("wgmma.wait_group"));
-        assert!(fence < mma && mma < commit && commit < wait && wait < at("add.rn.f32"), "{}", choice.name());
+        assert!(fence < mma && mma < commit && commit < wait && wait < at("add.rn.f32"), "{}", strategy.name);
     }
 }
 
@@ -112,7 +113,7 @@ fn directives_leave_registers() {
     }
     let source = kernel(&body);
     let limited = source.replace("(.param .u64 p)\n", "(.param .u64 p)\n.maxnreg 16\n");
-    let source_order = Choice::List(List::Source);
+    let source_order = "source";
     assert_eq!(scheduled(&source, source_order, |_| {}), source, "enough registers");
     assert_ne!(scheduled(&limited, source_order, |_| {}), limited, "too few registers");
 }
@@ -120,11 +121,11 @@ fn directives_leave_registers() {
 #[test]
 fn every_strategy_gives_a_module_that_parses_to_the_same_instructions() {
     for body in [LOADS, LOOP] {
-        for choice in all() {
-            let printed = scheduled(&kernel(body), choice, |_| {});
+        for strategy in all() {
+            let printed = scheduled(&kernel(body), strategy.name, |_| {});
             let again = Module::parse(&printed).expect("PTX");
             let module = Module::parse(&kernel(body)).expect("PTX");
-            assert_eq!(again.inst_count(), module.inst_count(), "{}", choice.name());
+            assert_eq!(again.inst_count(), module.inst_count(), "{}", strategy.name);
         }
     }
 }

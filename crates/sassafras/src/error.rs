@@ -44,6 +44,14 @@ pub enum Error {
         /// The hazard.
         what: String,
     },
+    /// The strategy is for other code.
+    #[error("strategy `{strategy}` does not take {input}")]
+    Strategy {
+        /// The strategy.
+        strategy: &'static str,
+        /// What it was given.
+        input: &'static str,
+    },
     /// PTX that cannot be read.
     #[error("{0}")]
     PtxSyntax(Box<sassafras_ptx::ParseError>),

@@ -3,8 +3,9 @@
 use crate::error::Error;
 use crate::selection::{Selection, SelectionError};
 use sassafras_knobs::{KnobSet, keys};
+use sassafras_list::registry::{self, Entry};
 use sassafras_passes::ptx::schedule_ptx;
-use sassafras_passes::{Choice, FunctionReport, Options as ListOptions};
+use sassafras_passes::{FunctionReport, Options as ListOptions};
 use sassafras_ptx::Module;
 
 /// How PTX is rescheduled. The default takes the best of seven list schedulers and the original order, by estimate.
@@ -24,7 +25,7 @@ impl Default for PtxOptions {
     fn default() -> PtxOptions {
         PtxOptions {
             selection: Selection::default(),
-            list: ListOptions { strategy: Choice::Auto, ..ListOptions::default() },
+            list: ListOptions { strategy: const { registry::get("auto") }, ..ListOptions::default() },
             registers: None,
             knobs: KnobSet::new(),
         }
@@ -41,7 +42,7 @@ pub struct RescheduledPtx {
     /// Instructions that stand somewhere else.
     pub moved: usize,
     /// The strategy that was used: a knob may have switched it off.
-    pub strategy: Choice,
+    pub strategy: &'static Entry,
     /// Selected names that several functions have, with their number.
     pub several: Vec<(String, u32)>,
 }
@@ -62,7 +63,7 @@ pub fn reschedule_ptx(text: &str, options: &PtxOptions) -> Result<RescheduledPtx
 pub fn reschedule_module(mut module: Module, options: &PtxOptions) -> Result<RescheduledPtx, Error> {
     let several = check(&module, &options.selection)?;
     let strategy = match options.knobs.get(keys::BEFORE_ALLOCATION) {
-        Some(false) => Choice::Original,
+        Some(false) => const { registry::get("original") },
         _ => options.list.strategy,
     };
     let list = ListOptions { strategy, ..options.list };

@@ -5,9 +5,10 @@
 
 #![allow(clippy::print_stdout)]
 
+use sassafras_list::registry;
 use sassafras_machine::Arch;
 use sassafras_tepid::function::choose;
-use sassafras_tepid::schedule::{Policy, Settings};
+use sassafras_tepid::schedule::Settings;
 use sassafras_tepid::{Code, Original, rebuild};
 use sassafras_testkit::timing::Scaling;
 use sassafras_testkit::workloads::Workload;
@@ -17,23 +18,26 @@ fn main() {
     let arch: Arch = "sm_90".parse().expect("an architecture");
     let policies = [
         ("default", None),
-        ("height", Some(Policy::Height)),
-        ("reuse", Some(Policy::Reuse)),
-        ("balance", Some(Policy::Balance)),
+        ("height", Some("height")),
+        ("reuse", Some("reuse")),
+        ("balance", Some("balance")),
     ];
     let words: Vec<String> = std::env::args().skip_while(|word| word != "once").skip(1).collect();
     if let [code, name, size, ..] = words.as_slice() {
         let workload = Workload::ALL.into_iter().find(|workload| workload.name() == code).expect("a shape");
         let (_, policy) = policies.into_iter().find(|(policy, _)| policy == name).expect("a policy");
         let f = workload.function(size.parse().expect("a size"));
-        let plan = choose(&Code::new(&f, &[], arch), &Settings { policy, ..Settings::default() });
+        let plan = choose(
+            &Code::new(&f, &[], arch),
+            &Settings { strategy: policy.and_then(registry::find), ..Settings::default() },
+        );
         println!("{} blocks in another order", plan.choices.len());
         return;
     }
     println!("{:>5} {:>8} {:>9} {:>14} {:>14}", "code", "policy", "size", "order inst/s", "fields inst/s");
     for workload in Workload::ALL {
         for (name, policy) in policies {
-            let settings = Settings { policy, ..Settings::default() };
+            let settings = Settings { strategy: policy.and_then(registry::find), ..Settings::default() };
             let order = Scaling::measure(
                 workload,
                 &sizes,

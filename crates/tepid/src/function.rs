@@ -13,16 +13,19 @@ use crate::code::Code;
 use crate::cutlass::CutlassPlan;
 use crate::latency::Mined;
 use crate::pipeline::Pipeline;
-use crate::policies::Given;
 use crate::queue::Queue;
+use crate::ready::Ready;
 use crate::refine::Refine;
 use crate::rename::Room;
 use crate::schedule::{Choice, Contest, Settings, run, stays};
 use crate::streams::Streams;
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::dominators::Dominators;
+use sassafras_ir::liveness::Liveness;
 use sassafras_ir::loops::Loops;
 use sassafras_ir::{Block, Inst};
+use sassafras_list::block_values::values;
+use sassafras_list::strategies::Given;
 use std::cell::OnceCell;
 
 /// What is to be done with a function.
@@ -74,6 +77,7 @@ pub fn choose_with(code: &Code<'_>, settings: &Settings, cutlass: Option<&Cutlas
         model: Mined::new(code),
         cfg: &cfg,
         room: OnceCell::new(),
+        liveness: OnceCell::new(),
         streams: Streams::of_loops(code, &loops),
         loops: &loops,
         sizes,
@@ -102,6 +106,8 @@ struct Whole<'a, 'f> {
     streams: Streams,
     /// Where registers may change; few functions have a block that asks.
     room: OnceCell<Option<Room>>,
+    /// What is wanted behind blocks; none where that takes too much.
+    liveness: OnceCell<Option<Liveness>>,
     /// By loop: instructions of blocks whose innermost loop it is.
     sizes: Vec<usize>,
     done: Vec<Done>,
@@ -149,7 +155,7 @@ impl Whole<'_, '_> {
     }
 
     fn matters(&self, block: Block) -> bool {
-        let wanted = self.is_hot(block) || self.settings.policy.is_some();
+        let wanted = self.is_hot(block) || self.settings.strategy.is_some();
         wanted && !self.code.f.block_insts(block).is_empty()
     }
 
@@ -213,9 +219,14 @@ impl Whole<'_, '_> {
         } else {
             let interleaved = self.cutlass.and_then(|plan| plan.policy(self.code, &body));
             let more = interleaved.map(|mut policy| run(&body, &mut policy));
-            Contest { body: &body, pipeline: &mut pipeline, before, settings: &settings, more }.decide()
+            let find = || {
+                let liveness = self.liveness.get_or_init(|| Liveness::new(self.code.f, self.cfg).ok());
+                Some(values(self.code.f, &body.insts, liveness.as_ref()?.live_out(block)))
+            };
+            let ready = Ready::new(&body, settings.registers, &find);
+            Contest { block: &ready, pipeline: &mut pipeline, before, settings: &settings, more }.decide()
         };
-        let searched = self.settings.policy.is_none() && self.settings.evaluations > 0;
+        let searched = self.settings.strategy.is_none() && self.settings.evaluations > 0;
         let choice = if closed && !fixed && searched {
             let refine = Refine {
                 code: self.code,
@@ -245,7 +256,7 @@ impl Whole<'_, '_> {
     }
 
     fn plan(mut self) -> Plan {
-        let wanted = self.settings.policy.is_none() && self.settings.level > 0;
+        let wanted = self.settings.strategy.is_none() && self.settings.level > 0;
         let streams = if wanted { std::mem::take(&mut self.streams) } else { Streams::default() };
         let mut plan = Plan { streams, ..Plan::default() };
         let done = std::mem::take(&mut self.done);

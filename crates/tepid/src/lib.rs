@@ -4,7 +4,7 @@
 //!
 //! 1. [`code`]: opcodes, lanes and distances looked up once;
 //! 2. [`original`]: what the old control fields say that registers do not show;
-//! 3. [`classify`]: what a block does; [`function`] and [`schedule`]: orders for blocks, made by [`policies`] and a search, that
+//! 3. [`classify`]: what a block does; [`function`] and [`schedule`]: orders for blocks, made by the strategies of [`sassafras_list::registry`] and a search, that
 //!    compete under the model of [`pipeline`]; [`cutlass`] plans what matrix kernels need beyond that. Closed loops get other registers,
 //!    too ([`rename`]), and are judged by running what would be written ([`replay`]); both models read registers as [`banks`] says;
 //! 4. [`boards`]: scoreboards; [`fields`]: waits and stalls (`came`: what the compiler left, where the tables ask for more than stalls can give); [`yields`]; [`reuse`]: reuse flags; together [`control`]. [`obstacle`] says
@@ -32,9 +32,9 @@ pub mod lines;
 pub mod obstacle;
 pub mod original;
 pub mod pipeline;
-pub mod policies;
 mod polished;
 mod queue;
+mod ready;
 mod refine;
 pub mod rename;
 pub mod replay;

@@ -1,24 +1,23 @@
 //! Goal: a new order for a block, where the model says that it is clearly better.
 //!
-//! A block is ordered by each policy that its class calls for, the best of those is improved by a search, and all compete with the
+//! A block is ordered by the contestants that its class calls for ([`sassafras_list::registry`]), the best of those is improved by a search, and all compete with the
 //! order that came under one cost, the cycles of [`Pipeline`]. The order that came stays unless another one is better by the
 //! margin. What a loop of multiply-accumulates shows (registers fetched per order) decides which further orders are tried.
 
 use crate::body::Body;
 use crate::classify::Class;
 use crate::pipeline::Pipeline;
-use crate::policies::{Balance, EarlyLoads, Height, Paced, ReuseFirst, Reverse, Steady};
+use crate::ready::Ready;
 use crate::rename::Names;
 use crate::search::{Bounds, search};
 use sassafras_deps::Node;
 use sassafras_ir::{Block, Inst};
-use sassafras_list::strategies::Original;
-use sassafras_list::{Direction, Strategy, schedule};
+use sassafras_list::registry::{Contest as Part, Entry, contestants};
+use sassafras_list::{Direction, Request, Strategy, schedule};
 
 /// A loop with more than one global load in so many instructions loads much.
 const LOADS: usize = 25;
-/// Paths that differ by less than this count as equally long where something else matters more.
-const WINDOW: i64 = 64;
+/// Within so many cycles paths count as equally long, too, besides [`sassafras_list::request::WINDOW`].
 const OTHER_WINDOWS: [i64; 2] = [16, 256];
 /// A load that is not at least so many instructions earlier hides nothing.
 const WORTH_MOVING: usize = 8;
@@ -58,7 +57,7 @@ pub struct Settings {
     /// registers stay.
     pub evaluations: u32,
     /// Only this order, whatever the model says.
-    pub policy: Option<Policy>,
+    pub strategy: Option<&'static Entry>,
     /// Whether the model sees all that matters, so that what a search brings is believed.
     pub trusted: bool,
     /// General registers that code may use; without any, it keeps those that it has.
@@ -68,29 +67,6 @@ pub struct Settings {
     pub level: u32,
 }
 
-/// A way to order a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
-    /// As it came.
-    Original,
-    /// The longest path first.
-    Height,
-    /// Operands at hand first.
-    Reuse,
-    /// As it came, with global loads early.
-    EarlyLoads,
-    /// The longest path around the loop first.
-    Steady,
-    /// Arithmetic and transfers side by side.
-    Balance,
-    /// The last of the source first, to find faults.
-    Reverse,
-    /// As it came, with stores of a line together.
-    StoreLines,
-    /// Operands at hand first, transfers in their turn.
-    Paced,
-}
-
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
@@ -98,7 +74,7 @@ impl Default for Settings {
             resident: 4,
             margin: 10,
             evaluations: 32,
-            policy: None,
+            strategy: None,
             trusted: false,
             registers: 0,
             level: 1,
@@ -143,7 +119,7 @@ pub struct Choice {
 /// Whether a block stays as it came, whatever the model says about it.
 pub(crate) fn stays(body: &Body, settings: &Settings) -> bool {
     let loads = || body.nodes.iter().filter(|node| node.is_load).count();
-    match settings.policy {
+    match settings.strategy {
         Some(_) => false,
         None if body.profile.works_in_shared() || settings.level > 1 => false,
         // The model knows too little of memory.
@@ -160,7 +136,7 @@ type Made = (u32, &'static str, Vec<Node>);
 /// Orders that compete for a block.
 pub(crate) struct Contest<'a, 'b> {
     /// The block.
-    pub body: &'b Body,
+    pub block: &'a Ready<'a>,
     /// The judge.
     pub pipeline: &'a mut Pipeline<'b>,
     /// Cycles of the order that came.
@@ -174,12 +150,10 @@ pub(crate) struct Contest<'a, 'b> {
 impl Contest<'_, '_> {
     /// The best order of the block, if it is not the one that came.
     pub fn decide(mut self) -> Option<Choice> {
-        let Contest { body, before, settings, .. } = self;
-        let chosen = match settings.policy {
-            Some(policy) => {
-                let (by, order) = by_policy(body, policy);
-                Some((self.pipeline.cycles(&order), by, order))
-            }
+        let Contest { block, before, settings, .. } = self;
+        let body = block.body;
+        let chosen = match settings.strategy {
+            Some(strategy) => self.made_by(strategy),
             None if body.profile.works_in_shared() && !settings.trusted => self.in_shared(),
             None if body.is_loop || settings.level > 1 && body.profile.class != Class::Straight => {
                 self.in_loop()
@@ -197,7 +171,7 @@ impl Contest<'_, '_> {
     fn in_shared(&mut self) -> Option<Made> {
         let most = u64::from(self.before) * (1000 + SHARED_MARGIN) / 1000;
         let limit = u32::try_from(most).unwrap_or(u32::MAX);
-        let mut best: Made = (limit.saturating_add(1), "original", self.body.original());
+        let mut best: Made = (limit.saturating_add(1), "original", self.block.body.original());
         self.compete(&mut best);
         if best.0 > limit {
             return None;
@@ -217,7 +191,7 @@ impl Contest<'_, '_> {
         if !better(self.pipeline.bound()) {
             return None;
         }
-        let mut best: Made = (before, "original", self.body.original());
+        let mut best: Made = (before, "original", self.block.body.original());
         self.compete(&mut best);
         if best.0 == before && settings.level <= 1 {
             // Where no policy finds anything a short search does not, either.
@@ -229,25 +203,30 @@ impl Contest<'_, '_> {
 
     /// Lets the policies compete with the best order so far.
     fn compete(&mut self, best: &mut Made) {
-        let body = self.body;
+        let (block, body) = (self.block, self.block.body);
+        let problem = block.problem();
         let mut try_out = |(by, order): Proposal, margin: u32| {
             let limit = u64::from(best.0) * u64::from(1000 - margin) / 1000;
             if let Some(cycles) = self.pipeline.cycles_within(&order, (limit as u32).saturating_sub(1)) {
                 *best = (cycles, by, order);
             }
         };
-        let reuse = by_policy(body, Policy::Reuse);
-        let at_hand =
-            body.profile.class == Class::Mac && fetches(body, &reuse.1) < fetches(body, &body.original());
-        try_out(by_policy(body, Policy::Height), 0);
-        try_out(reuse, 0);
-        for policy in [Policy::Steady, Policy::Balance, Policy::Paced] {
-            try_out(by_policy(body, policy), 0);
+        let fetched = fetches(body, &body.original());
+        let mut made: Vec<(&Entry, Proposal)> = Vec::new();
+        for strategy in contestants(Part::Loops) {
+            made.extend(block.order(strategy, &problem).map(|proposal| (strategy, proposal)));
         }
-        if at_hand {
-            // Operands can be kept at hand: how much that may delay long paths is worth trying out.
-            for window in OTHER_WINDOWS {
-                try_out(run(body, &mut ReuseFirst::new(body, window)), 0);
+        // Operands can be kept at hand: how much that may delay long paths is worth trying out.
+        let at_hand = |order: &[Node]| body.profile.class == Class::Mac && fetches(body, order) < fetched;
+        let again = made.iter().filter(|(by, (_, order))| by.takes_part(Part::Windows) && at_hand(order));
+        let again: Vec<&Entry> = again.map(|&(by, _)| by).collect();
+        for (_, proposal) in made {
+            try_out(proposal, 0);
+        }
+        for window in OTHER_WINDOWS {
+            let problem = Request { window, ..problem };
+            for made in again.iter().filter_map(|strategy| block.order(strategy, &problem)) {
+                try_out(made, 0);
             }
         }
         if let Some(made) = self.more.take() {
@@ -271,7 +250,7 @@ impl Contest<'_, '_> {
         let mut order = best.2.clone();
         let bounds = Bounds { evaluations, most: MOST_ROUNDS, least: bound, seed: 0 };
         let pipeline = &mut *self.pipeline;
-        let improved = search(self.body, &mut order, best.0, bounds, |order, limit| {
+        let improved = search(self.block.body, &mut order, best.0, bounds, |order, limit| {
             pipeline.cycles_within(order, limit)
         });
         if u64::from(improved) <= enough && improved < best.0 {
@@ -282,27 +261,32 @@ impl Contest<'_, '_> {
     /// Code that runs once is bound by memory: stores of a line go together, and if there is nothing to be done about those, loads
     /// go early unless the model says that this costs something.
     fn once(&mut self) -> Option<Made> {
-        let (body, before) = (self.body, self.before);
+        let (body, before) = (self.block.body, self.before);
         if body.lines.members.len() > 1 {
-            let (by, order) = by_policy(body, Policy::StoreLines);
-            let after = self.pipeline.cycles(&order);
-            if after < before {
-                return Some((after, by, order));
+            let made = contestants(Part::Stores).filter_map(|strategy| self.made_by(strategy));
+            let fastest = made.min_by_key(|&(after, ..)| after);
+            if let Some(made) = fastest.filter(|&(after, ..)| after < before) {
+                return Some(made);
             }
         }
         if !body.nodes.iter().any(|node| node.is_load) {
             return None;
         }
-        let (by, order) = by_policy(body, Policy::EarlyLoads);
         let earlier = |(place, node): (usize, &Node)| {
             body.nodes[node.index()].is_load && node.index() >= place + WORTH_MOVING
         };
-        if !order.iter().enumerate().any(earlier) {
-            return None;
-        }
-        let after = self.pipeline.cycles(&order);
-        let cheap = u64::from(after) * 1000 <= u64::from(before) * (1000 + EARLY_MARGIN);
-        cheap.then_some((after, by, order))
+        let problem = self.block.problem();
+        let made = contestants(Part::LoadsEarly).filter_map(|strategy| self.block.order(strategy, &problem));
+        let made = made.filter(|(_, order)| order.iter().enumerate().any(earlier));
+        let timed = made.map(|(by, order)| (self.pipeline.cycles(&order), by, order));
+        let cheap = |after: u32| u64::from(after) * 1000 <= u64::from(before) * (1000 + EARLY_MARGIN);
+        timed.min_by_key(|&(after, ..)| after).filter(|&(after, ..)| cheap(after))
+    }
+
+    /// What a strategy makes of the block, with its cycles.
+    fn made_by(&mut self, strategy: &Entry) -> Option<Made> {
+        let (by, order) = self.block.order(strategy, &self.block.problem())?;
+        Some((self.pipeline.cycles(&order), by, order))
     }
 }
 
@@ -317,19 +301,4 @@ fn fetches(body: &Body, order: &[Node]) -> u32 {
 pub(crate) fn run<S: Strategy>(body: &Body, strategy: &mut S) -> Proposal {
     let made = schedule(&body.graph, &body.paths, &body.resources, Direction::TopDown, strategy);
     (S::NAME, made.order)
-}
-
-fn by_policy(body: &Body, policy: Policy) -> Proposal {
-    match policy {
-        Policy::Original => ("original", body.original()),
-        Policy::Height => run(body, &mut Height),
-        Policy::Reuse => run(body, &mut ReuseFirst::new(body, WINDOW)),
-        Policy::EarlyLoads => run(body, &mut EarlyLoads::new(body)),
-        Policy::Steady => run(body, &mut Steady::new(body)),
-        Policy::Balance => run(body, &mut Balance::new(body, WINDOW)),
-        Policy::Reverse => run(body, &mut Reverse),
-        // The graph has the stores together.
-        Policy::StoreLines => ("store-lines", run(body, &mut Original).1),
-        Policy::Paced => run(body, &mut Paced::new(body, WINDOW)),
-    }
 }

@@ -2,9 +2,10 @@
 
 use sassafras_ir::text::parse;
 use sassafras_ir::{Function, Inst, Lane, RegClass};
+use sassafras_list::registry;
 use sassafras_machine::Arch;
 use sassafras_tepid::function::choose;
-use sassafras_tepid::schedule::{Policy, Settings};
+use sassafras_tepid::schedule::Settings;
 use sassafras_tepid::{Code, Fields, Keep, Original, rebuild, rebuild_with};
 
 fn function(text: &str) -> Function {
@@ -192,7 +193,7 @@ fn the_longest_path_goes_first_and_nothing_is_lost() {
                 R9 = FADD R8, R5\n EXIT !exit";
     let f = function(text);
     let code = Code::new(&f, &[], arch());
-    let settings = Settings { policy: Some(Policy::Height), ..Settings::default() };
+    let settings = Settings { strategy: registry::find("height"), ..Settings::default() };
     let choices = choose(&code, &settings);
     let [choice] = &choices.choices[..] else { panic!("one block") };
     assert_eq!(choice.order[0], Inst::from_u32(2), "the special function comes first");
@@ -307,7 +308,7 @@ fn a_kernel_that_times_itself_times_the_same_instructions() {
         let original = Original::new(&Code::new(&f, &[], arch()));
         original.hold(&mut f);
         let code = Code::new(&f, &[], arch());
-        let settings = Settings { policy: Some(Policy::Height), ..Settings::default() };
+        let settings = Settings { strategy: registry::find("height"), ..Settings::default() };
         choose(&code, &settings).choices.first().map_or(Inst::from_u32(0), |choice| choice.order[0])
     };
     assert!(first("R10 = S2R !ordered") > Inst::from_u32(1), "a special register that does not change");

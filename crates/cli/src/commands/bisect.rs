@@ -7,7 +7,7 @@ use crate::knobs::{unknown_latency, warn_rescheduling};
 use crate::output;
 use anyhow::{Result, bail};
 use sassafras::reschedule::{Bisection, Memo};
-use sassafras_passes::Choice;
+use sassafras_list::registry;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -79,10 +79,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         input.visit(&input.library()?, &selection, |_| Ok(()))?;
     }
     let knobs = arguments.job.knobs.read()?;
-    let strategy = arguments.job.for_binaries().name();
-    arguments.job.refuse_unread(&input.name, &strategy)?;
-    warn_rescheduling(&knobs, "binary", &strategy);
-    let list = arguments.job.list_options(unknown_latency(&knobs)?, &knobs, Choice::CriticalPath);
+    let strategy = arguments.job.for_binaries().name;
+    arguments.job.refuse_unread(&input.name, strategy)?;
+    warn_rescheduling(&knobs, "binary", strategy);
+    let list = arguments.job.list_options(unknown_latency(&knobs)?, &knobs, const { registry::get("critical-path") });
     let bisection = Bisection::default();
     let mut options = arguments.job.options(&input.name, &arguments.selection, &list, knobs, bisection)?;
     options.memo = Some(Memo::default());

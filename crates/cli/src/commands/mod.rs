@@ -8,8 +8,10 @@ pub mod disasm;
 pub mod dual_issue;
 pub mod knobs;
 pub mod model;
+pub mod passes;
 pub mod ptxas;
 pub mod schedule;
+pub mod strategies;
 pub mod tile;
 pub mod verify;
 

@@ -3,11 +3,13 @@
 use crate::failure::{of_library, say};
 use crate::knobs::KnobArguments;
 use crate::output;
+use crate::strategy::Names;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
 use sassafras::tile::{RefusedLoop, ScheduledLoop, ScheduledTile, TileError, TileInput};
 use sassafras::{Error, TileOptions};
 use sassafras_knobs::{Key, KnobSet, keys};
+use sassafras_list::registry::{self, Entry, Input};
 use sassafras_machine::Arch;
 use sassafras_report::tile::{self as show, Loop};
 use sassafras_tile::view::View;
@@ -33,8 +35,8 @@ pub struct Arguments {
     #[arg(long, value_enum)]
     model: Option<ModelArgument>,
     /// How operations are given to warps [default: warp-specialize]
-    #[arg(long, value_enum)]
-    strategy: Option<StrategyArgument>,
+    #[arg(long, value_parser = Names(&[Input::Tile]))]
+    strategy: Option<&'static Entry>,
     /// Which generator makes the schedule [default: always]
     #[arg(long, value_enum)]
     generator: Option<GeneratorArgument>,
@@ -94,13 +96,6 @@ const SAMPLE: &str = include_str!("../../samples/matmul.tile");
 enum ModelArgument {
     Hardware,
     Documented,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum StrategyArgument {
-    None,
-    Unspecialize,
-    WarpSpecialize,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -191,16 +186,14 @@ fn options(arguments: &Arguments, knobs: &KnobSet) -> Result<Options> {
         }
     };
     let named = knobs.explicit(keys::PIPELINE_STRATEGY);
-    let strategy = arguments.strategy.or(match named.as_deref() {
-        Some(name) => Some(StrategyArgument::from_str(name, false).map_err(anyhow::Error::msg)?),
-        None => None,
+    let named = named.as_deref().map(|name| {
+        let entry = registry::find(name).filter(|entry| entry.takes(Input::Tile));
+        entry.ok_or_else(|| anyhow!("knob `{}`: no strategy `{name}` for tile programs", keys::PIPELINE_STRATEGY.name()))
     });
+    let strategy = arguments.strategy.map(Ok).or(named).transpose()?;
+    let strategy = strategy.and_then(|entry| Strategy::ALL.into_iter().find(|known| known.word() == entry.name));
     Ok(Options {
-        strategy: match strategy.unwrap_or(StrategyArgument::WarpSpecialize) {
-            StrategyArgument::None => Strategy::None,
-            StrategyArgument::Unspecialize => Strategy::Unspecialize,
-            StrategyArgument::WarpSpecialize => Strategy::WarpSpecialize,
-        },
+        strategy: strategy.unwrap_or(Strategy::WarpSpecialize),
         selection: match arguments.generator.unwrap_or(GeneratorArgument::Always) {
             GeneratorArgument::Always => Selection::Always,
             GeneratorArgument::Documented => Selection::Documented,

@@ -19,7 +19,7 @@ use cache::{Cache, Entry, Key, NoCache};
 use find::{CALLED, Places};
 use flags::Flags;
 use sassafras::reschedule::{Bisection, Options, Outcome, accept, reschedule};
-use sassafras_passes::Choice;
+use sassafras_list::registry;
 use std::any::Any;
 use std::ffi::{OsStr, OsString};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -148,8 +148,11 @@ impl Setup {
     fn new(flags: Flags, mark: Key) -> Result<Setup, String> {
         let wrong = |error: anyhow::Error| format!("{}: {error:#}", flags::VARIABLE);
         let knobs = flags.job.knobs.read().map_err(wrong)?;
-        let list =
-            flags.job.list_options(unknown_latency(&knobs).map_err(wrong)?, &knobs, Choice::CriticalPath);
+        let list = flags.job.list_options(
+            unknown_latency(&knobs).map_err(wrong)?,
+            &knobs,
+            const { registry::get("critical-path") },
+        );
         let bisection = Bisection::default();
         let options = flags.job.options("cubin", &flags.selection, &list, knobs, bisection).map_err(wrong)?;
         let folder = flags.cache_dir.or_else(Cache::default_folder).filter(|_| !flags.no_cache);

@@ -9,14 +9,15 @@ use anyhow::{Context, Result, ensure};
 use rayon::prelude::*;
 use sassafras_corpus_tests::ptx::{PtxItem, modules};
 use sassafras_knobs::KnobSet;
+use sassafras_list::registry::{self, Contest, Entry};
 use sassafras_passes::ptx::schedule_ptx;
-use sassafras_passes::{Choice, FunctionReport, List, Options};
+use sassafras_passes::{FunctionReport, Options};
 use sassafras_ptx::Module;
 
 /// The ways, the order that came first.
-pub fn ways() -> Vec<Choice> {
-    let lists = List::ALL.into_iter().map(Choice::List);
-    [Choice::Original].into_iter().chain(lists).chain([Choice::Auto]).collect()
+pub fn ways() -> Vec<&'static Entry> {
+    let lists = registry::contestants(Contest::Auto);
+    [registry::get("original")].into_iter().chain(lists).chain([registry::get("auto")]).collect()
 }
 
 /// What ptxas says of a kernel.

@@ -58,7 +58,7 @@ with more bytes of spills. `ptxas`: seconds of processor time, over all modules;
     for (way, strategy) in ways().iter().enumerate() {
         let seconds: f64 = kernels.iter().filter_map(|kernel| Some(kernel.seconds.as_ref()?[way])).sum();
         let total = totals::of(kernels, way);
-        row(&mut out, strategy.name(), total, original, &format!("{seconds:.1}"));
+        row(&mut out, strategy.name, total, original, &format!("{seconds:.1}"));
     }
     row(&mut out, "best of all", best, original, "");
     origins(&mut out, kernels, auto);
@@ -105,7 +105,7 @@ order are one row with their sum.
 
 ",
     );
-    let names: Vec<&str> = ways().iter().map(|way| way.name()).collect();
+    let names: Vec<&str> = ways().iter().map(|way| way.name).collect();
     let _ = writeln!(out, "| module | kernel | {} |", names.join(" | "));
     let _ = writeln!(out, "|---|---|{}", "--:|".repeat(names.len()));
     let same = |kernel: &Kernel| kernel.used.iter().all(|used| *used == kernel.used[0]);

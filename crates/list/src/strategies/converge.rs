@@ -1,7 +1,7 @@
 //! Long latencies first.
 
 use super::terms::{Boosted, Terms, latencies};
-use crate::strategy::{Candidates, Context, Strategy, Ties};
+use crate::strategy::{Candidates, Context, Described, Strategy, Ties};
 use sassafras_problem::graph::{EdgeKind, Graph, Node};
 
 /// Goal: latencies hidden. Growing from the beginning, what takes longest until its result can be used starts first, and what
@@ -30,6 +30,13 @@ impl Converge {
         }
         Converge { terms, boosted, distances }
     }
+}
+
+impl Described for Converge {
+    const SUMMARY: &'static str = "long latencies first";
+    const KNOBS: &'static [&'static str] =
+        &["disable-sched-cycles", "enable-post-misched", "topo-sort-begin"];
+    const SOURCE: &'static str = "list-schedulers document";
 }
 
 impl Strategy for Converge {

@@ -1,12 +1,17 @@
 //! The longest path first.
 
-use crate::strategy::{Candidates, Context, Strategy};
+use crate::strategy::{Candidates, Context, Described, Strategy};
 use sassafras_problem::graph::Node;
 
 /// Goal: a short schedule. Priorities: of what can start now, first what has the longest path still before it, then
 /// what more instructions wait for, then source order. The classic list scheduler; looks at no register.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CriticalPath;
+
+impl Described for CriticalPath {
+    const SUMMARY: &'static str = "the longest path first";
+    const SOURCE: &'static str = "the classic list scheduler";
+}
 
 impl Strategy for CriticalPath {
     type Key = [i64; 2];

@@ -1,7 +1,7 @@
 //! As much side by side as there is.
 
 use super::terms::{Boosted, Terms, successors};
-use crate::strategy::{Candidates, Context, Strategy, Ties};
+use crate::strategy::{Candidates, Context, Described, Strategy, Ties};
 use crate::weights::Weights;
 use sassafras_problem::graph::{Graph, Node};
 
@@ -27,6 +27,12 @@ impl IlpMax {
         let priorities = successors(graph).into_iter().map(priority).collect();
         IlpMax { terms, boosted, priorities }
     }
+}
+
+impl Described for IlpMax {
+    const SUMMARY: &'static str = "as much side by side as there is";
+    const KNOBS: &'static [&'static str] = &["enable-post-misched", "topo-sort-begin"];
+    const SOURCE: &'static str = "list-schedulers document";
 }
 
 impl Strategy for IlpMax {

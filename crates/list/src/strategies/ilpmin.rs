@@ -1,7 +1,7 @@
 //! As little side by side as can be.
 
 use super::terms::{Boosted, Terms, successors};
-use crate::strategy::{Candidates, Context, Strategy, Ties};
+use crate::strategy::{Candidates, Context, Described, Strategy, Ties};
 use crate::weights::Weights;
 use sassafras_problem::graph::{EdgeKind, Graph, Node};
 
@@ -57,6 +57,12 @@ pub(super) fn parallel_pairs(graph: &Graph) -> Vec<i64> {
     }
     let all = successors(graph).into_iter().map(|(all, _)| all.saturating_mul(all - 1) / 2);
     all.zip(dependent).map(|(all, dependent)| all - dependent).collect()
+}
+
+impl Described for IlpMin {
+    const SUMMARY: &'static str = "as little side by side as can be";
+    const KNOBS: &'static [&'static str] = &["enable-post-misched", "topo-sort-begin"];
+    const SOURCE: &'static str = "list-schedulers document";
 }
 
 impl Strategy for IlpMin {

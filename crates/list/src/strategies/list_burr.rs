@@ -3,7 +3,7 @@
 use super::terms::{Boosted, Terms};
 use crate::pressure::Pressure;
 use crate::register_cycles::RegisterCycles;
-use crate::strategy::{Candidates, Context, Strategy, Ties};
+use crate::strategy::{Candidates, Context, Described, Strategy, Ties};
 use crate::values::Values;
 use sassafras_problem::graph::{Graph, Node};
 
@@ -31,6 +31,13 @@ impl<'v> ListBurr<'v> {
         let cycles = RegisterCycles::new(graph, limit);
         ListBurr { boosted, pressure: Pressure::new(graph, values), cycles, terms }
     }
+}
+
+impl Described for ListBurr<'_> {
+    const SUMMARY: &'static str = "few registers";
+    const KNOBS: &'static [&'static str] =
+        &["disable-sched-reg-pressure", "disable-sched-vrcycle", "recurrence-chain-limit", "topo-sort-begin"];
+    const SOURCE: &'static str = "list-schedulers document";
 }
 
 impl Strategy for ListBurr<'_> {

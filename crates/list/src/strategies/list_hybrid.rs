@@ -3,7 +3,7 @@
 use super::terms::{Boosted, Terms, largest_difference, latencies};
 use crate::pressure::Pressure;
 use crate::register_cycles::RegisterCycles;
-use crate::strategy::{Candidates, Context, Offer, Reason, Strategy, Ties};
+use crate::strategy::{Candidates, Context, Described, Offer, Reason, Strategy, Ties};
 use crate::values::Values;
 use crate::weights::Weights;
 use sassafras_problem::graph::{Graph, Node};
@@ -64,6 +64,18 @@ fn pressure_part(needed: i64, terms: &Terms) -> i64 {
     let half = weights.hybrid_pressure;
     let scaled = half.saturating_mul(needed) / terms.budget.max(1);
     scaled.clamp(half, weights.hybrid_pressure_most)
+}
+
+impl Described for ListHybrid<'_> {
+    const SUMMARY: &'static str = "latency and registers in balance";
+    const KNOBS: &'static [&'static str] = &[
+        "disable-sched-cycles",
+        "disable-sched-reg-pressure",
+        "disable-sched-vrcycle",
+        "recurrence-chain-limit",
+        "topo-sort-begin",
+    ];
+    const SOURCE: &'static str = "list-schedulers document";
 }
 
 impl Strategy for ListHybrid<'_> {

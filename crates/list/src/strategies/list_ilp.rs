@@ -3,7 +3,7 @@
 use super::terms::{Boosted, Terms, largest_difference};
 use crate::pressure::Pressure;
 use crate::register_cycles::RegisterCycles;
-use crate::strategy::{Candidates, Context, Offer, Reason, Strategy, Ties};
+use crate::strategy::{Candidates, Context, Described, Offer, Reason, Strategy, Ties};
 use crate::values::Values;
 use crate::weights::Weights;
 use sassafras_problem::graph::{Graph, Node};
@@ -110,6 +110,25 @@ impl<'v> ListIlp<'v> {
         };
         self.values.defs(node).filter(near).count() as i64 * weights.affinity_bonus
     }
+}
+
+impl Described for ListIlp<'_> {
+    const SUMMARY: &'static str = "the critical path, then live ranges, free units and more";
+    const KNOBS: &'static [&'static str] = &[
+        "disable-sched-critical-path",
+        "disable-sched-cycles",
+        "disable-sched-live-uses",
+        "disable-sched-physreg-join",
+        "disable-sched-reg-pressure",
+        "disable-sched-scheduled-height",
+        "disable-sched-stalls",
+        "disable-sched-vrcycle",
+        "max-sched-reorder",
+        "recurrence-chain-limit",
+        "sched-critical-path-lookahead",
+        "topo-sort-begin",
+    ];
+    const SOURCE: &'static str = "list-schedulers document";
 }
 
 impl Strategy for ListIlp<'_> {

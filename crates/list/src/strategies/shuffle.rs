@@ -1,6 +1,6 @@
 //! A random legal order.
 
-use crate::strategy::{Candidates, Context, Strategy};
+use crate::strategy::{Candidates, Context, Described, Strategy};
 use sassafras_problem::graph::Node;
 
 /// Goal: any legal order, another one for every seed. If a dependence is missing, results break under some seed: a test
@@ -9,6 +9,11 @@ use sassafras_problem::graph::Node;
 pub struct Shuffle {
     /// Chooses the order.
     pub seed: u64,
+}
+
+impl Described for Shuffle {
+    const SUMMARY: &'static str = "a random legal order";
+    const SOURCE: &'static str = "a test of dependences";
 }
 
 impl Strategy for Shuffle {

@@ -2,7 +2,7 @@
 
 use super::terms::{Boosted, Terms};
 use crate::pressure::Pressure;
-use crate::strategy::{Candidates, Context, Strategy, Ties};
+use crate::strategy::{Candidates, Context, Described, Strategy, Ties};
 use crate::values::Values;
 use crate::weights::Weights;
 use sassafras_problem::graph::{Graph, Node};
@@ -26,6 +26,12 @@ impl<'v> Source<'v> {
     pub fn new(graph: &Graph, values: &'v Values, boosted: Boosted, terms: Terms) -> Source<'v> {
         Source { terms, boosted, pressure: Pressure::new(graph, values) }
     }
+}
+
+impl Described for Source<'_> {
+    const SUMMARY: &'static str = "the order of the source unless registers run out";
+    const KNOBS: &'static [&'static str] = &["disable-sched-reg-pressure"];
+    const SOURCE: &'static str = "list-schedulers document";
 }
 
 impl Strategy for Source<'_> {

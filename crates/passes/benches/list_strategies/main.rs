@@ -9,7 +9,8 @@
 
 mod llc;
 
-use sassafras_passes::{Choice, List, Options, order_blocks};
+use sassafras_list::registry::{self, Contest, Entry};
+use sassafras_passes::{Options, order_blocks};
 use sassafras_testkit::timing::Scaling;
 use sassafras_testkit::workloads::Workload;
 
@@ -18,7 +19,7 @@ const SIZES: [usize; 3] = [1_000, 10_000, 50_000];
 fn main() {
     let words: Vec<String> = std::env::args().skip_while(|word| word != "once").skip(1).collect();
     if let [name, code, size, ..] = words.as_slice() {
-        let list = List::ALL.into_iter().find(|list| list.name() == name).expect("a strategy");
+        let list = registry::find(name).expect("a strategy");
         let workload = Workload::ALL.into_iter().find(|workload| workload.name() == code).expect("a shape");
         let f = workload.function(size.parse().expect("a size"));
         let made = order_blocks(&f, &options(list)).expect("orders");
@@ -31,17 +32,17 @@ fn main() {
         "{:>12} {:>5} {:>12} {:>12} {:>12} {:>9} {:>12} {:>8}",
         "strategy", "code", "inst/s 1k", "10k", "50k", "exponent", "llc inst/s", "ratio"
     );
-    for list in List::ALL {
+    for list in registry::contestants(Contest::Auto) {
         for workload in Workload::ALL {
             let call = |f: &_| order_blocks(f, &options(list)).expect("orders");
             let scaling = Scaling::measure(workload, &SIZES, 7, |n| workload.function(n), call);
             let grown = Scaling { workload, points: scaling.points[1..].to_vec() };
-            let theirs = llc.as_ref().and_then(|llc| llc.seconds(list.name(), workload, SIZES[2]));
+            let theirs = llc.as_ref().and_then(|llc| llc.seconds(list.name, workload, SIZES[2]));
             let ours = scaling.rate(SIZES[2]);
             let theirs = theirs.map(|(insts, seconds)| insts as f64 / seconds);
             println!(
                 "{:>12} {:>5} {:>12.0} {:>12.0} {:>12.0} {:>9.3} {:>12} {:>8}",
-                list.name(),
+                list.name,
                 workload.name(),
                 scaling.rate(SIZES[0]),
                 scaling.rate(SIZES[1]),
@@ -54,6 +55,6 @@ fn main() {
     }
 }
 
-fn options(list: List) -> Options {
-    Options { strategy: Choice::List(list), ..Options::default() }
+fn options(strategy: &'static Entry) -> Options {
+    Options { strategy, ..Options::default() }
 }

@@ -9,7 +9,7 @@
 use super::kept::Kept;
 use super::propose::Subject;
 use super::settle::Fault;
-use super::{Control, Options, Order};
+use super::{Control, Options};
 use fixedbitset::FixedBitSet;
 use sassafras_ir::function::Payload;
 use sassafras_ir::{Block, Function, Inst};
@@ -46,8 +46,7 @@ impl Judge {
         let f = &lifted.function;
         let code = tepid::Code::new(f, &lifted.sources, subject.arch);
         let words = (0..f.inst_count()).map(|inst| word(f, Inst::from_u32(inst as u32))).collect();
-        let refuses = options.control == Control::Rebuild
-            && matches!(&options.order, Order::Tepid(settings) if settings.policy.is_none());
+        let refuses = options.control == Control::Rebuild && options.chooses();
         let parts = Parts::new(&code);
         let before = Time::again(&parts, &code, &original.fields, resident, |_| None);
         Judge { before, parts, fields: original.fields.clone(), words, resident, refuses }

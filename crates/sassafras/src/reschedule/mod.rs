@@ -21,12 +21,13 @@ mod propose;
 mod serial;
 mod settle;
 mod unproven;
+mod watched;
 
 pub use bisection::{Bisection, RoutineId, Unit};
 pub use kept::Kept;
 pub use launch::LaunchHint;
 pub use memo::Memo;
-pub use options::{Control, Options, Order};
+pub use options::{Control, Options};
 pub use orders::Orders;
 pub use outcome::{Change, Left, Outcome};
 
@@ -87,6 +88,7 @@ pub fn reschedule_with(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<Rescheduled, Error> {
+    options.check()?;
     let original = Container::parse(bytes)?;
     let images: Vec<usize> = {
         let selected = |image: &Image| {
@@ -101,8 +103,7 @@ pub fn reschedule_with(
     progress.begin(images.len());
     let taken = || images.iter().map(|&index| &original.images()[index]);
     let beyond = too_much(taken(), bytes.len() as u64);
-    let searches = matches!(&options.order, Order::Tepid(settings) if settings.policy.is_none() && settings.evaluations > 0);
-    let unsearched = searches && is_unusual(taken(), bytes.len() as u64);
+    let unsearched = options.searches() && is_unusual(taken(), bytes.len() as u64);
     let known = Known::new(unsearched);
     let cubins: Vec<Result<(Prepared, Vec<Outcome>), Error>> = images
         .par_iter()

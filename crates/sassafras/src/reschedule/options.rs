@@ -4,10 +4,12 @@ use super::bisection::Bisection;
 use super::launch::LaunchHint;
 use super::memo::Memo;
 use super::orders::Orders;
+use crate::error::Error;
 use crate::selection::Selection;
 use sassafras_cubin::Capsules;
 use sassafras_knobs::KnobSet;
-use sassafras_passes::Options as ListOptions;
+use sassafras_list::registry::{self, Entry, Input};
+use sassafras_passes::{Options as ListOptions, Watch};
 use sassafras_tepid::schedule::Settings;
 
 /// What to do with machine code. The default is the post-allocation scheduler with every control field computed anew.
@@ -15,8 +17,14 @@ use sassafras_tepid::schedule::Settings;
 pub struct Options {
     /// Which code.
     pub selection: Selection,
-    /// How to order.
-    pub order: Order,
+    /// How to order: an entry that takes machine code.
+    pub strategy: &'static Entry,
+    /// Settings for strategies that take more than machine code; which strategy they name does not count.
+    pub list: ListOptions,
+    /// Settings of the scheduler on the model of a sub-core; which strategy they name does not count.
+    pub model: Settings,
+    /// The orders of the strategy `given`.
+    pub orders: Orders,
     /// Where control fields come from.
     pub control: Control,
     /// What to do with kernels whose code is there in a second form.
@@ -33,6 +41,8 @@ pub struct Options {
     pub keep_registers: bool,
     /// Whether instructions move that never ran rescheduled on a device.
     pub move_unproven: bool,
+    /// Passes after which routines are printed or left.
+    pub watch: Watch,
     /// Plans that were made, where the file is rescheduled more than once.
     pub memo: Option<Memo>,
 }
@@ -41,7 +51,10 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             selection: Selection::default(),
-            order: Order::Tepid(Settings::default()),
+            strategy: const { registry::get("tepid") },
+            list: ListOptions::default(),
+            model: Settings::default(),
+            orders: Orders::default(),
             control: Control::Rebuild,
             capsules: Capsules::Refuse,
             launch: LaunchHint::default(),
@@ -50,32 +63,39 @@ impl Default for Options {
             keep_orders: false,
             keep_registers: false,
             move_unproven: false,
+            watch: Watch::default(),
             memo: None,
         }
     }
 }
 
 impl Options {
+    /// Whether the scheduler chooses the orders, and so answers for them.
+    pub(super) fn chooses(&self) -> bool {
+        self.strategy.is_contest()
+    }
+
+    /// Whether orders are searched for.
+    pub(super) fn searches(&self) -> bool {
+        self.chooses() && self.model.evaluations > 0
+    }
+
+    /// That the strategy takes machine code.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        match self.strategy.takes(Input::Binary) {
+            true => Ok(()),
+            false => Err(Error::Strategy { strategy: self.strategy.name, input: Input::Binary.name() }),
+        }
+    }
+
     /// Whether what is planned for a routine depends on nothing that routines of the same code may differ in.
     pub(super) fn may_know(&self) -> bool {
         self.bisection.takes_everything()
-            && !matches!(self.order, Order::Given(_))
+            && !self.strategy.is_given()
             && self.control != Control::Serial
             && self.memo.is_none()
+            && !self.watch.is_on()
     }
-}
-
-/// How the blocks of a binary are ordered.
-#[derive(Clone, Debug)]
-pub enum Order {
-    /// The original order.
-    Original,
-    /// By a strategy that looks at no control field.
-    List(ListOptions),
-    /// After register allocation, on the model of the machine.
-    Tepid(Settings),
-    /// As the user says, as far as dependences allow.
-    Given(Orders),
 }
 
 /// Where control fields come from.

@@ -53,6 +53,9 @@ pub struct Outcome {
     /// What of it changed.
     #[serde(skip)]
     pub units: Vec<Unit>,
+    /// What its routines looked like after the pass that was watched.
+    #[serde(skip)]
+    pub dumps: String,
 }
 
 /// Something that stays as it came though another order was found, or new control fields were wanted.
@@ -82,6 +85,8 @@ pub struct Notes {
     pub units: Vec<Unit>,
     /// What did not.
     pub left: Vec<Left>,
+    /// What routines looked like after the pass that was watched.
+    pub dumps: String,
 }
 
 impl Notes {
@@ -134,6 +139,7 @@ impl Outcome {
             kept: None,
             left: notes.left,
             units: notes.units,
+            dumps: notes.dumps,
             orders: notes.orders.iter().map(|(name, blocks)| print(name, blocks)).collect(),
         };
         // Where nothing changes in the end, what was in the way first says why.

@@ -9,7 +9,8 @@ use super::places::Places;
 use super::propose::{self, Subject, propose};
 use super::settle::{Fault, Proposal, Settled, put, settle, suspects};
 use super::unproven::Unproven;
-use super::{Control, Options, Order, RoutineId, Unit, serial};
+use super::watched::Watched;
+use super::{Control, Options, RoutineId, Unit, serial};
 use crate::bounds::{LONGEST_SECTION, MOST_FOLLOWED};
 use crate::listing::Listing;
 use fixedbitset::FixedBitSet;
@@ -20,6 +21,7 @@ use sassafras_ir::function::Payload;
 use sassafras_ir::loops::Loops;
 use sassafras_ir::{Block, Effects, Function, Inst};
 use sassafras_machine::Arch;
+use sassafras_passes::Pass;
 use sassafras_sass::program::{Program, Relative, Routine};
 use sassafras_sass::rename::Renamer;
 use sassafras_tepid as tepid;
@@ -48,7 +50,7 @@ pub fn plan(
 ) -> Result<Planned, Kept> {
     let selection = &options.selection;
     let mut notes = Notes::default();
-    if matches!(options.order, Order::Original) && options.control == Control::Keep {
+    if options.strategy.keeps() && options.control == Control::Keep {
         return Ok(Planned { edit: CodeEdit::unchanged(code), notes });
     }
     // What may not change in the end need not be looked at.
@@ -77,15 +79,24 @@ pub fn plan(
     let relative = Relative::new(program.arch());
     let boundaries = cubin.boundaries(code)?;
     let places = Places { boundaries, frames: cubin.frame_rows(code) };
+    let watched = Watched::new(options.watch, program.arch());
     for routine in &mut routines {
         let id = id(routine);
         if (whole || selection.takes_name(&routine.name)) && options.bisection.takes_routine(id) {
+            watched.see(Pass::Lift, routine);
+            if watched.stops(Pass::Lift) {
+                continue;
+            }
             let name = routine.name.clone();
             let unsearched = known.unsearched;
             let subject = Subject { name: &name, id, arch: program.arch(), code, checked, unsearched };
             let usable = Some(known).filter(|_| !checked && options.may_know());
-            let remade = remake_once(routine, subject, &places, (options, usable), &mut notes)?;
-            let Some(fields) = remade else { continue };
+            let remade = remake_once(routine, subject, &places, (options, usable), (&mut notes, &watched))?;
+            let Some(fields) =
+                remade.filter(|_| options.watch.stop_after.is_none_or(|pass| pass == Pass::Write))
+            else {
+                continue;
+            };
             if options.keep_orders {
                 notes.orders.push((name, written(&routine.lifted.function)));
             }
@@ -97,6 +108,7 @@ pub fn plan(
             if options.control == Control::Rebuild {
                 set_fields(routine, &fields, &mut edit);
             }
+            watched.see_fields(Pass::Write, routine, &fields);
             if edit.words[slots] != came || options.control == Control::Serial {
                 notes.units.push(Unit { routine: id, block: None });
             }
@@ -105,6 +117,10 @@ pub fn plan(
     if options.control == Control::Serial {
         serial::rewrite(&routines, &mut edit);
     }
+    if options.watch.stop_after.is_some() {
+        (edit, notes) = (CodeEdit::unchanged(code), Notes::default());
+    }
+    notes.dumps = watched.into_text();
     Ok(Planned { edit, notes })
 }
 
@@ -139,10 +155,10 @@ fn remake_once(
     subject: Subject<'_>,
     places: &Places,
     (options, known): (&Options, Option<&Known>),
-    notes: &mut Notes,
+    (notes, watched): (&mut Notes, &Watched),
 ) -> Result<Option<Vec<tepid::Fields>>, Kept> {
     let Some(known) = known else {
-        return Ok(remake(routine, subject, places, options, notes)?.fields);
+        return Ok(remake(routine, subject, places, options, (notes, watched))?.fields);
     };
     let key = known::key(routine, subject, options);
     if let Some(remade) = known.get(&key)
@@ -153,7 +169,7 @@ fn remake_once(
         notes.stand(&remade.standing);
         return Ok(remade.fields());
     }
-    let Made { fields, clean } = remake(routine, subject, places, options, notes)?;
+    let Made { fields, clean } = remake(routine, subject, places, options, (notes, watched))?;
     if let Some(Clean { unproven, cycles, standing }) = clean {
         known.insert(key, Remade::new(unproven, cycles, &standing, fields.as_deref()));
     }
@@ -201,7 +217,7 @@ fn remake(
     subject: Subject<'_>,
     places: &Places,
     options: &Options,
-    notes: &mut Notes,
+    (notes, watched): (&mut Notes, &Watched),
 ) -> Result<Made, Kept> {
     let (lifted, arch) = (&mut routine.lifted, subject.arch);
     let mut original = tepid::Original::new(&tepid::Code::new(&lifted.function, &lifted.sources, arch));
@@ -216,6 +232,15 @@ fn remake(
         proposed.retain(|block| !unproven.holds(block));
     }
     let unproven = unproven.insts.len() as u64;
+    if let propose::Made::Orders { proposals, .. } = &proposed {
+        watched.see_proposals(Pass::Propose, routine, proposals);
+    } else {
+        watched.see(Pass::Propose, routine);
+    }
+    if watched.stops(Pass::Propose) {
+        return Ok(Made { fields: None, clean: None });
+    }
+    let lifted = &mut routine.lifted;
     let (proposals, turns, wants_fields) = match proposed {
         propose::Made::Nothing => {
             let cycles = (judge.before(), judge.before());
@@ -241,15 +266,27 @@ fn remake(
             Some(fields) => vec![fields.clone()],
             None => fields(routine, &code, &original, judge.kept(routine).as_ref())?,
         };
+        made.iter().for_each(|fields| watched.see_fields(Pass::Fields, routine, fields));
+        if watched.stops(Pass::Fields) {
+            return Ok((made.into_iter().next().unwrap_or_default(), None));
+        }
         let timed = made.into_iter().map(|fields| (judge.time(routine, &code, &fields), fields));
         let mut timed: Vec<_> = timed.collect();
         timed.sort_by_key(|(time, _)| time.sixteenths());
         let mut faults = None;
         for (time, fields) in timed {
-            let cycles =
-                hazards(routine, &fields, arch, subject.checked).and_then(|()| judge.judge(routine, &time));
-            match cycles {
-                Ok(cycles) => return Ok((fields, Some(cycles))),
+            let checked = hazards(routine, &fields, arch, subject.checked);
+            if checked.is_ok() {
+                watched.see_fields(Pass::Hazards, routine, &fields);
+                if watched.stops(Pass::Hazards) {
+                    return Ok((fields, None));
+                }
+            }
+            match checked.and_then(|()| judge.judge(routine, &time)) {
+                Ok(cycles) => {
+                    watched.see_fields(Pass::Judge, routine, &fields);
+                    return Ok((fields, Some(cycles)));
+                }
                 Err(found) => drop(faults.get_or_insert(found)),
             }
         }
@@ -260,6 +297,7 @@ fn remake(
         Ok((fields, after)) => (Ok(fields), after),
         Err(why) => (Err(why), None),
     };
+    watched.see_fields(Pass::Settle, routine, made.as_deref().unwrap_or_default());
     let stays = made.is_err() || standing.is_empty() && !wants_fields;
     let after = if stays { judge.before() } else { after.unwrap_or(judge.before()) };
     let cycles = (judge.before(), after);

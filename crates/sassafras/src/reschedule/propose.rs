@@ -2,7 +2,7 @@
 
 use super::kept::Kept;
 use super::settle::Proposal;
-use super::{Options, Order, Orders, RoutineId, anti};
+use super::{Options, RoutineId, anti};
 use sassafras_cubin::Code;
 use sassafras_ir::{Block, Function, Inst};
 use sassafras_machine::Arch;
@@ -67,27 +67,23 @@ pub fn propose(
 ) -> Result<Made, Kept> {
     // What the user asks for is wanted whatever the model says.
     let wanted = |proposals: Vec<Proposal>| Made::Orders { proposals, fields: true };
-    match &options.order {
-        Order::Tepid(settings) => Ok(search(lifted, original, settings, subject, options)),
-        Order::Original => Ok(wanted(Vec::new())),
-        Order::List(list) => listed(lifted, list, subject, options).map(wanted),
-        Order::Given(orders) => give(lifted, orders, subject, options).map(wanted),
+    match options.strategy {
+        strategy if strategy.is_given() => give(lifted, subject, options).map(wanted),
+        strategy if strategy.keeps() => Ok(wanted(Vec::new())),
+        strategy if strategy.is_for_machine_code() => Ok(search(lifted, original, subject, options)),
+        _ => listed(lifted, subject, options).map(wanted),
     }
 }
 
-/// Orders by the model of the machine.
-fn search(
-    lifted: &Lifted,
-    original: &tepid::Original,
-    settings: &Settings,
-    subject: Subject<'_>,
-    options: &Options,
-) -> Made {
+/// Orders by the model of the machine: the best, or those of one strategy.
+fn search(lifted: &Lifted, original: &tepid::Original, subject: Subject<'_>, options: &Options) -> Made {
     let Subject { name, id, arch, code, .. } = subject;
     let withheld = Multiprocessor::of(arch).withheld;
     let count = code.registers.filter(|_| !options.keep_registers);
     let registers = count.unwrap_or(0).saturating_sub(withheld);
-    let mut settings = Settings { registers, ..settings.for_warps(options.launch.warps(code, arch)) };
+    let strategy = Some(options.strategy).filter(|strategy| !strategy.is_contest());
+    let model = options.model.for_warps(options.launch.warps(code, arch));
+    let mut settings = Settings { registers, strategy, ..model };
     if subject.unsearched {
         settings.evaluations = 0;
     }
@@ -106,7 +102,7 @@ fn search(
     let fields_alone = all > 0 && options.bisection.takes_fields(id) && plan.choices.is_empty();
     // Where nothing is searched, closed loops gain by fields that know all distances: on an H200 up to 3 %, and no kernel of the suite loses.
     let anew = settings.evaluations == 0 && plan.streams.any_closed() && options.bisection.takes_fields(id);
-    let fields = settings.policy.is_some() || fields_alone || anew;
+    let fields = settings.strategy.is_some() || fields_alone || anew;
     if fields || !plan.choices.is_empty() {
         let proposals = plan.choices.into_iter().map(|choice| Proposal {
             block: choice.block,
@@ -123,13 +119,9 @@ fn search(
 }
 
 /// Orders by a strategy that looks at no control field.
-fn listed(
-    lifted: &Lifted,
-    list: &ListOptions,
-    subject: Subject<'_>,
-    options: &Options,
-) -> Result<Vec<Proposal>, Kept> {
-    let by = list.strategy.name();
+fn listed(lifted: &Lifted, subject: Subject<'_>, options: &Options) -> Result<Vec<Proposal>, Kept> {
+    let list = &ListOptions { strategy: options.strategy, ..options.list };
+    let by = list.strategy.name;
     let renamed = anti::break_dependences(lifted, list, subject, options);
     let mut listed = lifted.function.clone();
     reorder_function(&mut listed, list).map_err(|error| Kept::NotScheduled(error.to_string()))?;
@@ -147,17 +139,12 @@ fn listed(
 }
 
 /// Orders that the user gave.
-fn give(
-    lifted: &Lifted,
-    orders: &Orders,
-    subject: Subject<'_>,
-    options: &Options,
-) -> Result<Vec<Proposal>, Kept> {
+fn give(lifted: &Lifted, subject: Subject<'_>, options: &Options) -> Result<Vec<Proposal>, Kept> {
     let f = &lifted.function;
     let code = tepid::Code::new(f, &lifted.sources, subject.arch);
     let mut given = Vec::new();
     for block in f.blocks() {
-        let Some(wanted) = orders.get(subject.name, block.as_u32()) else { continue };
+        let Some(wanted) = options.orders.get(subject.name, block.as_u32()) else { continue };
         let length = f.block_insts(block).len();
         if wanted.len() != length {
             let (routine, given) = (subject.name.to_owned(), wanted.len());
@@ -165,7 +152,7 @@ fn give(
         }
         given.push((block, tepid::function::given(&code, block, wanted)));
     }
-    Ok(free(lifted, given, "given", subject, options))
+    Ok(free(lifted, given, options.strategy.name, subject, options))
 }
 
 /// Of orders those that are others than what came, that may be, and that the user wants. Blocks with instructions that run beside the

@@ -10,16 +10,18 @@ use crate::job::JobArguments;
 use crate::knobs::{unknown_latency, warn_rescheduling};
 use crate::output;
 use crate::progress::Bar;
+use crate::strategy;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use rayon::prelude::*;
-use sassafras::reschedule::{Bisection, Change, Counted, Order, Outcome, Rescheduled, reschedule_with};
+use sassafras::reschedule::{Bisection, Change, Counted, Outcome, Rescheduled, reschedule_with};
 use sassafras_analyze::compare::Comparison;
 use sassafras_cubin::ContainerKind;
 use sassafras_ir::text::print;
 use sassafras_knobs::KnobSet;
+use sassafras_list::registry::{self, Entry, Input as Takes};
 use sassafras_list::Direction;
-use sassafras_passes::{Choice, Figures, FunctionReport, Options, schedule_function};
+use sassafras_passes::{Figures, FunctionReport, Options, Pass, Watch, schedule_function};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -69,6 +71,12 @@ pub struct Arguments {
     /// Registers that a thread of PTX or the text IR may use [default: what the directives of PTX say, or 255]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=255))]
     registers: Option<u32>,
+    /// Print kernels after this pass, those of binaries with the addresses of the original; `sassafras passes` lists them
+    #[arg(long, value_name = "PASS")]
+    print_after: Option<String>,
+    /// Print kernels after this pass, run no other, and write nothing
+    #[arg(long, value_name = "PASS")]
+    stop_after: Option<String>,
     /// Print every pick with its reason
     #[arg(long)]
     trace: bool,
@@ -91,6 +99,7 @@ Examples:
   sassafras schedule k.sir -o fast.sir
   sassafras schedule k.sir --strategy shuffle --seed 7 -o -
   sassafras schedule k.sir --trace --kernel saxpy
+  sassafras schedule k.cubin --kernel saxpy --print-after propose
   sassafras schedule k.ptx -o better.ptx
   sassafras schedule k.ptx --strategy list-burr --registers 64 -o small.ptx
   sassafras schedule k.ptx --strategy list-ilp --trace --kernel saxpy
@@ -127,7 +136,7 @@ struct Report<'a> {
 struct BinaryReport<'a> {
     schema: u32,
     input: &'a str,
-    strategy: String,
+    strategy: &'static str,
     /// Bytes of the file.
     size: Change,
     /// Objects that a link has used up, left as they came.
@@ -148,14 +157,17 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.orders_out.as_deref().is_some_and(|path| path.as_os_str() == "-") {
         bail!("`--orders-out -` and a report cannot both go to standard output; write the orders to a file");
     }
+    if watches(arguments) && (to_stdout(arguments) || arguments.json) {
+        bail!("`--json` or `-o -` and listings after a pass cannot both go to standard output");
+    }
     let knobs = arguments.job.knobs.read()?;
     let input = match &arguments.input {
         Some(path) => Input::read(path)?,
         None => Input::Binary(Binary::sample()),
     };
     let default = match &input {
-        Input::Ptx(_) => Choice::Auto,
-        _ => Choice::CriticalPath,
+        Input::Ptx(_) => const { registry::get("auto") },
+        _ => const { registry::get("critical-path") },
     };
     let options = Options {
         latency: arguments.latency.unwrap_or(LatencyArgument::Measured).into(),
@@ -164,15 +176,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             Some(DirectionArgument::TopDown) | None => Direction::TopDown,
         },
         trace: arguments.trace,
+        watch: watch(arguments, &input)?,
         ..arguments.job.list_options(unknown_latency(&knobs)?, &knobs, default)
     };
     let (name, kind, strategy) = match &input {
-        Input::Text(input) => (&*input.name, "text", options.strategy.name().to_owned()),
-        Input::Ptx(input) => (&*input.name, "ptx", options.strategy.name().to_owned()),
-        Input::Binary(input) => (&*input.name, "binary", arguments.job.for_binaries().name()),
+        Input::Text(input) => (&*input.name, "text", options.strategy.name),
+        Input::Ptx(input) => (&*input.name, "ptx", options.strategy.name),
+        Input::Binary(input) => (&*input.name, "binary", arguments.job.for_binaries().name),
     };
-    arguments.refuse_unread(name, kind, &strategy)?;
-    warn_rescheduling(&knobs, kind, &strategy);
+    arguments.refuse_unread(name, kind, strategy)?;
+    warn_rescheduling(&knobs, kind, strategy);
     match input {
         Input::Text(input) => text(arguments, &options, input),
         Input::Ptx(input) => ptx::run(arguments, &options, knobs, input),
@@ -184,22 +197,62 @@ impl Arguments {
     /// Refuses options that a strategy does not look at.
     fn refuse_unread(&self, name: &str, kind: &str, strategy: &str) -> Result<()> {
         self.job.refuse_unread(name, strategy)?;
-        if self.direction.is_some() && strategy != Choice::CriticalPath.name() {
+        if self.direction.is_some() && strategy != "critical-path" {
             bail!(
                 "{name}: `--direction` is for `--strategy critical-path`; `{strategy}` has an end of its own"
             );
         }
-        let asks_no_table = match kind {
-            "binary" => !["critical-path", "converge", "ilpmax", "ilpmin"].contains(&strategy),
-            _ => false,
-        };
+        // Of binaries only strategies that take PTX, too, look at edges of the dependence graph.
+        let looks = |entry: &Entry| entry.takes(Takes::Ptx) && !entry.keeps() && entry.name != "shuffle";
+        let asks_no_table = kind == "binary" && !registry::find(strategy).is_some_and(looks);
         if self.latency.is_some() && asks_no_table {
             bail!(
-                "{name}: `--latency` is for list strategies (critical-path, converge, ilpmax, ilpmin); for binaries `{strategy}` asks no such table"
+                "{name}: `--latency` is for list strategies (critical-path, converge, ilpmax and others); for binaries `{strategy}` asks no such table"
             );
         }
         Ok(())
     }
+}
+
+fn watches(arguments: &Arguments) -> bool {
+    arguments.print_after.is_some() || arguments.stop_after.is_some()
+}
+
+/// The passes that the user wants to watch, of those that the input goes through.
+fn watch(arguments: &Arguments, input: &Input) -> Result<Watch> {
+    let (name, takes) = match input {
+        Input::Text(input) => (input.name.as_str(), Takes::Text),
+        Input::Ptx(input) => (input.name.as_str(), Takes::Ptx),
+        Input::Binary(input) => (input.name.as_str(), Takes::Binary),
+    };
+    let find = |wanted: &Option<String>| {
+        let Some(wanted) = wanted else { return Ok(None) };
+        if let Some(pass) = Pass::of(takes).find(|pass| pass.name() == wanted) {
+            return Ok(Some(pass));
+        }
+        let names: Vec<&str> = Pass::of(takes).map(Pass::name).collect();
+        bail!("{name}: no pass `{wanted}` for {}; the passes are {}", takes.name(), names.join(", "))
+    };
+    let watch =
+        Watch { print_after: find(&arguments.print_after)?, stop_after: find(&arguments.stop_after)? };
+    let written = arguments.output.is_some() || arguments.orders_out.is_some() || arguments.explain;
+    if watch.stop_after.is_some() && written {
+        bail!("{name}: `--stop-after` writes nothing: `-o`, `--orders-out` and `--explain` need all passes");
+    }
+    Ok(watch)
+}
+
+/// Prints what was seen after passes. Returns whether that is all there is to say.
+fn print_watched(arguments: &Arguments, dumps: &str) -> Result<bool> {
+    output::print(dumps)?;
+    if let (true, Some(pass)) =
+        (dumps.is_empty(), arguments.stop_after.as_ref().or(arguments.print_after.as_ref()))
+    {
+        output::print(&format!("no kernel came to `{pass}`\n"))?;
+    }
+    let Some(pass) = &arguments.stop_after else { return Ok(false) };
+    output::print(&format!("stopped after `{pass}`: nothing is written\n"))?;
+    Ok(true)
 }
 
 fn to_stdout(arguments: &Arguments) -> bool {
@@ -207,7 +260,7 @@ fn to_stdout(arguments: &Arguments) -> bool {
 }
 
 fn text(arguments: &Arguments, options: &Options, mut input: Text) -> Result<()> {
-    refuse_binary_options(arguments, &input.name)?;
+    refuse_binary_options(arguments, &input.name, Takes::Text)?;
     let selection = &arguments.selection.get();
     input.check(selection)?;
     let mut options = *options;
@@ -220,6 +273,13 @@ fn text(arguments: &Arguments, options: &Options, mut input: Text) -> Result<()>
         .collect();
     let reports = (results.into_iter().collect::<Result<Vec<_>, _>>())
         .map_err(|error| Failure::Wrong(format!("{}: {error}", input.name)))?;
+    let mut dumps: String = reports.iter().map(|report| report.dumps.as_str()).collect();
+    for f in input.module.functions.iter().filter(|f| reports.iter().any(|report| report.name == f.name)) {
+        dumps += &options.watch.dump_ir(Pass::Print, f);
+    }
+    if print_watched(arguments, &dumps)? {
+        return Ok(());
+    }
     if let Some(path) = &arguments.output {
         output::write_file(path, print(&input.module).as_bytes())?;
     }
@@ -230,7 +290,7 @@ fn text(arguments: &Arguments, options: &Options, mut input: Text) -> Result<()>
         let report = Report {
             schema: 1,
             input: &input.name,
-            strategy: options.strategy.name(),
+            strategy: options.strategy.name,
             latency: options.latency,
             functions: &reports,
         };
@@ -240,10 +300,10 @@ fn text(arguments: &Arguments, options: &Options, mut input: Text) -> Result<()>
 }
 
 /// Options that mean nothing where there is no machine code.
-fn refuse_binary_options(arguments: &Arguments, name: &str) -> Result<()> {
+fn refuse_binary_options(arguments: &Arguments, name: &str, takes: Takes) -> Result<()> {
     let job = &arguments.job;
-    if let Some(strategy) = job.strategy.filter(|strategy| strategy.is_for_binaries()) {
-        bail!("{name}: `--strategy {}` is for binaries", strategy.name());
+    if let Some(strategy) = job.strategy {
+        strategy::check(name, strategy, takes)?;
     }
     let given = [
         ("--orders-out", arguments.orders_out.is_some()),
@@ -264,7 +324,7 @@ fn refuse_binary_options(arguments: &Arguments, name: &str) -> Result<()> {
     }
 }
 
-fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobSet) -> Result<()> {
+fn binary(arguments: &Arguments, list: &Options, input: &Binary, knobs: KnobSet) -> Result<()> {
     if arguments.trace {
         bail!("{}: `--trace` is for PTX and the text IR", input.name);
     }
@@ -273,8 +333,9 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
     }
     let bisection = Bisection::new(arguments.only_blocks.clone(), arguments.cutoff);
     let job = &arguments.job;
-    let mut options = job.options(&input.name, &arguments.selection, options, knobs, bisection)?;
+    let mut options = job.options(&input.name, &arguments.selection, list, knobs, bisection)?;
     options.keep_orders |= arguments.orders_out.is_some();
+    options.watch = list.watch;
     // A name that is not there is an error before any work is done.
     if !options.selection.takes_all() {
         input.visit(&input.library()?, &options.selection, |_| Ok(()))?;
@@ -285,8 +346,16 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
     let work = || reschedule_with(bytes, &options, &Bar::new(&input.name));
     let done = job.install(most, work)?.map_err(|error| of_library(&input.name, error))?;
     let strategy = job.for_binaries();
-    if let Order::Given(orders) = &options.order {
-        orders.check(&done.outcomes).map_err(|error| anyhow::anyhow!("{}: {error}", input.name))?;
+    let mut dumps: String = done.outcomes.iter().map(|outcome| outcome.dumps.as_str()).collect();
+    if arguments.stop_after.is_some() {
+        let kept = done.outcomes.iter().filter_map(|outcome| Some((&outcome.name, outcome.kept.as_ref()?)));
+        dumps.extend(kept.map(|(name, why)| format!("{name}: kept: {why}\n")));
+    }
+    if print_watched(arguments, &dumps)? {
+        return Ok(());
+    }
+    if options.strategy.is_given() {
+        options.orders.check(&done.outcomes).map_err(|error| anyhow::anyhow!("{}: {error}", input.name))?;
     }
     if let Some(path) = &arguments.output {
         output::write_file_like(path, &done.bytes, arguments.input.as_deref())?;
@@ -306,7 +375,7 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
         return output::print_json(&BinaryReport {
             schema: 1,
             input: &input.name,
-            strategy: strategy.name(),
+            strategy: strategy.name,
             size: Change { before: bytes.len() as u64, after: done.bytes.len() as u64 },
             used_up: done.used_up,
             unsearched: done.unsearched,
@@ -314,7 +383,7 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
             explained: explained.as_deref(),
         });
     }
-    output::print(&outcomes(&input.name, &strategy.name(), &done)?)?;
+    output::print(&outcomes(&input.name, strategy.name, &done)?)?;
     output::print(&explain::text(explained.as_deref().unwrap_or_default()))?;
     if done.unsearched {
         output::print(
@@ -437,7 +506,7 @@ fn note(outcome: &Outcome) -> String {
 fn summary(name: &str, options: &Options, reports: &[FunctionReport]) -> Result<String> {
     let bold = anstyle::Style::new().bold();
     let mut out = String::new();
-    writeln!(out, "{bold}{name}{bold:#}, strategy {}\n", options.strategy.name())?;
+    writeln!(out, "{bold}{name}{bold:#}, strategy {}\n", options.strategy.name)?;
     let classes: BTreeSet<&str> = reports
         .iter()
         .flat_map(|r| &r.blocks)

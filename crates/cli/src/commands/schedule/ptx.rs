@@ -8,6 +8,7 @@ use anyhow::Result;
 use sassafras::PtxOptions;
 use sassafras::ptx::reschedule_module;
 use sassafras_knobs::{KnobSet, keys};
+use sassafras_list::registry::Input as Takes;
 use sassafras_passes::{FunctionReport, LatencySource, Options};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -25,20 +26,24 @@ struct Report<'a> {
 }
 
 pub(super) fn run(arguments: &Arguments, options: &Options, knobs: KnobSet, input: Ptx) -> Result<()> {
-    refuse_binary_options(arguments, &input.name)?;
+    refuse_binary_options(arguments, &input.name, Takes::Ptx)?;
     let critical = knobs.get(keys::PRINT_CRITICAL) == Some(true);
     let selection = arguments.selection.get();
     let options = PtxOptions { selection, list: *options, registers: arguments.registers, knobs };
     let work = || reschedule_module(*input.module, &options);
     let done = arguments.job.install(None, work)?.map_err(|error| of_library(&input.name, error))?;
     say_several(&input.name, &done.several);
+    let dumps: String = done.functions.iter().map(|function| function.dumps.as_str()).collect();
+    if super::print_watched(arguments, &dumps)? {
+        return Ok(());
+    }
     if let Some(path) = &arguments.output {
         output::write_file(path, done.text.as_bytes())?;
     }
     if to_stdout(arguments) {
         return Ok(());
     }
-    let strategy = done.strategy.name();
+    let strategy = done.strategy.name;
     if arguments.json {
         return output::print_json(&Report {
             schema: 1,

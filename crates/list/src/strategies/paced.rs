@@ -1,10 +1,9 @@
 //! Operands at hand first, with transfers in their turn.
 
-use crate::body::Body;
-use crate::classify::Kind;
-use crate::policies::ReuseFirst;
-use sassafras_deps::Node;
-use sassafras_list::{Candidates, Context, Strategy};
+use super::ReuseFirst;
+use crate::request::SubCore;
+use crate::strategy::{Candidates, Context, Described, Strategy};
+use sassafras_problem::graph::{Graph, Node};
 
 /// Goal: few register reads, and a memory pipe that is never asked for two transfers at once: all warps of a loop share it, and where
 /// they stand in pairs every warp waits for the one before. Priorities: global loads; a transfer whose turn has come; what
@@ -14,7 +13,7 @@ use sassafras_list::{Candidates, Context, Strategy};
 /// of their pipes: the ratio of arithmetic to transfers sets the pace. Cost: that of [`ReuseFirst`]. Source: the ptxas-scheduling
 /// document balances arithmetic against transfers; pairs of shared loads are what a measured search on an H200 took apart first.
 pub struct Paced<'b> {
-    body: &'b Body,
+    machine: &'b dyn SubCore,
     reuse: ReuseFirst<'b>,
     /// Transfers by the part of the arithmetic that goes before them, in cycles times all transfers' cycles, earliest first.
     turns: Vec<(u64, Node)>,
@@ -28,13 +27,13 @@ pub struct Paced<'b> {
 
 impl<'b> Paced<'b> {
     /// For a block. Paths that differ by less than `window` cycles count as equally long.
-    pub fn new(body: &'b Body, window: i64) -> Paced<'b> {
-        let cycles = |node: Node| u64::from(body.nodes[node.index()].cycles_of_pipe());
-        let is_transfer = |node: &Node| body.nodes[node.index()].kind == Kind::Transfer;
-        let mut order: Vec<Node> = body.original().into_iter().filter(is_transfer).collect();
-        order.sort_by_key(|&node| std::cmp::Reverse(body.steady[node.index()]));
+    pub fn new(graph: &Graph, machine: &'b dyn SubCore, window: i64) -> Paced<'b> {
+        let cycles = |node: Node| u64::from(machine.cycles_of_pipe(node));
+        let is_transfer = |node: &Node| machine.is_transfer(*node);
+        let mut order: Vec<Node> = graph.insts().filter(is_transfer).collect();
+        order.sort_by_key(|&node| std::cmp::Reverse(machine.steady(node)));
         let transfers: u64 = order.iter().map(|&node| cycles(node)).sum();
-        let arithmetic: u64 = body.graph.insts().filter(|node| !is_transfer(node)).map(cycles).sum();
+        let arithmetic: u64 = graph.insts().filter(|node| !is_transfer(node)).map(cycles).sum();
         let mut before = 0;
         let turns = order
             .into_iter()
@@ -44,9 +43,16 @@ impl<'b> Paced<'b> {
                 (turn, node)
             })
             .collect();
-        let due = vec![false; body.nodes.len()];
-        let mut paced =
-            Paced { body, reuse: ReuseFirst::new(body, window), turns, called: 0, due, placed: 0, transfers };
+        let due = vec![false; graph.inst_count()];
+        let mut paced = Paced {
+            machine,
+            reuse: ReuseFirst::new(graph, machine, window),
+            turns,
+            called: 0,
+            due,
+            placed: 0,
+            transfers,
+        };
         paced.call(&mut Vec::new());
         paced
     }
@@ -63,6 +69,11 @@ impl<'b> Paced<'b> {
     }
 }
 
+impl Described for Paced<'_> {
+    const SUMMARY: &'static str = "operands that the reuse cache holds first, with transfers in their turn";
+    const SOURCE: &'static str = "ptxas-scheduling document, measured on an H200";
+}
+
 impl Strategy for Paced<'_> {
     type Key = [i64; 5];
     const NAME: &'static str = "paced";
@@ -74,11 +85,10 @@ impl Strategy for Paced<'_> {
     }
 
     fn key(&self, context: &Context<'_>, node: Node) -> [i64; 5] {
-        let facts = &self.body.nodes[node.index()];
-        let turn = match facts.kind {
-            Kind::Transfer if facts.is_load => 1,
-            Kind::Transfer => i64::from(self.due[node.index()]) * 2 - 1,
-            _ => 0,
+        let turn = match (self.machine.is_transfer(node), self.machine.is_global_load(node)) {
+            (true, true) => 1,
+            (true, false) => i64::from(self.due[node.index()]) * 2 - 1,
+            (false, _) => 0,
         };
         let [load, far, hits, height] = self.reuse.key(context, node);
         [turn, load, far, hits, height]
@@ -86,9 +96,8 @@ impl Strategy for Paced<'_> {
 
     fn placed(&mut self, context: &Context<'_>, node: Node, cycle: u64, changed: &mut Vec<Node>) {
         self.reuse.placed(context, node, cycle, changed);
-        let facts = &self.body.nodes[node.index()];
-        if facts.kind != Kind::Transfer {
-            self.placed += u64::from(facts.cycles_of_pipe());
+        if !self.machine.is_transfer(node) {
+            self.placed += u64::from(self.machine.cycles_of_pipe(node));
             self.call(changed);
         }
     }

@@ -1,11 +1,16 @@
 //! The order as it came, backwards as far as dependences allow.
 
-use sassafras_deps::Node;
-use sassafras_list::{Candidates, Context, Strategy};
+use crate::strategy::{Candidates, Context, Described, Strategy};
+use sassafras_problem::graph::Node;
 
 /// Goal: an order as far from the one that came as can be, to find faults. Priority: the last of the source. Cost: one key per
 /// node. Source: the ptxas-scheduling document's debug switches.
 pub struct Reverse;
+
+impl Described for Reverse {
+    const SUMMARY: &'static str = "the last of the source first, to find faults";
+    const SOURCE: &'static str = "ptxas-scheduling document";
+}
 
 impl Strategy for Reverse {
     type Key = [i64; 1];

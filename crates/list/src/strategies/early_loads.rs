@@ -1,20 +1,25 @@
 //! The order as it came, with global loads as soon as their addresses are there.
 
-use crate::body::Body;
-use sassafras_deps::Node;
-use sassafras_list::{Candidates, Context, Strategy};
+use crate::request::SubCore;
+use crate::strategy::{Candidates, Context, Described, Strategy};
+use sassafras_problem::graph::Node;
 
 /// Goal: memory latency is hidden, and all else stays as the compiler had it. Priorities: global
 /// loads; source order. Cost: one key per node.
 pub struct EarlyLoads<'b> {
-    body: &'b Body,
+    machine: &'b dyn SubCore,
 }
 
 impl<'b> EarlyLoads<'b> {
     /// For a block.
-    pub fn new(body: &'b Body) -> EarlyLoads<'b> {
-        EarlyLoads { body }
+    pub fn new(machine: &'b dyn SubCore) -> EarlyLoads<'b> {
+        EarlyLoads { machine }
     }
+}
+
+impl Described for EarlyLoads<'_> {
+    const SUMMARY: &'static str = "global loads first, and else the original order";
+    const SOURCE: &'static str = "ours, measured on an H200";
 }
 
 impl Strategy for EarlyLoads<'_> {
@@ -27,7 +32,7 @@ impl Strategy for EarlyLoads<'_> {
     }
 
     fn key(&self, _: &Context<'_>, node: Node) -> [i64; 2] {
-        let load = i64::from(self.body.nodes[node.index()].is_load);
+        let load = i64::from(self.machine.is_global_load(node));
         [load, -i64::from(node.0)]
     }
 }

@@ -1,7 +1,7 @@
 //! The order that somebody gave, as far as dependences allow.
 
-use sassafras_deps::Node;
-use sassafras_list::{Candidates, Context, Strategy};
+use crate::strategy::{Candidates, Context, Described, Strategy};
+use sassafras_problem::graph::Node;
 
 /// Goal: an order from outside, made legal: of what can go next, what stands first in it. Cost: one key per node.
 pub struct Given {
@@ -20,6 +20,11 @@ impl Given {
         }
         Given { place }
     }
+}
+
+impl Described for Given {
+    const SUMMARY: &'static str = "the orders of a file, as far as dependences allow";
+    const SOURCE: &'static str = "the user";
 }
 
 impl Strategy for Given {

@@ -1,8 +1,8 @@
 //! The values of a block: which instruction writes what which others read.
 
+use crate::values::{Value, Values};
 use rustc_hash::FxHashMap;
 use sassafras_ir::{Function, Inst, Lane, LaneRef, RegClass};
-use sassafras_list::{Value, Values};
 
 /// Finds the values of a block whose instructions come in this order. `live_out` are the lanes that are wanted behind it.
 ///

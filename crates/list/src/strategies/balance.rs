@@ -1,9 +1,8 @@
 //! Arithmetic and transfers side by side.
 
-use crate::body::Body;
-use crate::classify::Kind;
-use sassafras_deps::Node;
-use sassafras_list::{Candidates, Context, Strategy};
+use crate::request::SubCore;
+use crate::strategy::{Candidates, Context, Described, Strategy};
+use sassafras_problem::graph::{Graph, Node};
 
 /// Goal: transfers spread evenly over the arithmetic that hides them, as the ratio of the two says. Priorities: the longest path
 /// still to go, roughly; whichever of arithmetic and transfers is behind; source order.
@@ -21,15 +20,15 @@ const WHOLE: u64 = 1 << 20;
 
 impl Balance {
     /// For a block. Paths that differ by less than `window` cycles count as equally long.
-    pub fn new(body: &Body, window: i64) -> Balance {
-        let mut order: Vec<Node> = body.original();
-        order.sort_by_key(|&node| std::cmp::Reverse(body.steady[node.index()]));
+    pub fn new(graph: &Graph, machine: &dyn SubCore, window: i64) -> Balance {
+        let mut order: Vec<Node> = graph.insts().collect();
+        order.sort_by_key(|&node| std::cmp::Reverse(machine.steady(node)));
         let mut done = [0u64; 2];
         let mut total = [0u64; 2];
-        let side = |node: Node| usize::from(body.nodes[node.index()].kind == Kind::Transfer);
-        let cycles = |node: Node| u64::from(body.nodes[node.index()].cycles);
+        let side = |node: Node| usize::from(machine.is_transfer(node));
+        let cycles = |node: Node| u64::from(machine.cycles(node));
         order.iter().for_each(|&node| total[side(node)] += cycles(node));
-        let mut place = vec![0; body.nodes.len()];
+        let mut place = vec![0; graph.inst_count()];
         for &node in &order {
             let side = side(node);
             place[node.index()] = (done[side] * WHOLE / total[side].max(1)) as i64;
@@ -37,6 +36,11 @@ impl Balance {
         }
         Balance { place, window: window.max(1) }
     }
+}
+
+impl Described for Balance {
+    const SUMMARY: &'static str = "arithmetic and transfers side by side";
+    const SOURCE: &'static str = "ptxas-scheduling document";
 }
 
 impl Strategy for Balance {
