@@ -1,6 +1,7 @@
 //! The total type: any 21 bits.
 
 use std::fmt;
+use std::str::FromStr;
 
 use crate::layout::{Field, FieldOverflow, HARDWARE};
 
@@ -96,9 +97,84 @@ impl fmt::Display for RawControl {
     }
 }
 
+/// A text that is not the column of a control word.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is no control column; one is `B------:R-:W-:Y:S01`: scoreboards waited for, read and write scoreboard, `Y` to yield, \
+     stall cycles, and behind another `:` the reuse slots `abcd`"
+)]
+pub struct ColumnError(String);
+
+/// Reads what [`fmt::Display`] writes, and nothing else: every control word has one spelling.
+impl FromStr for RawControl {
+    type Err = ColumnError;
+
+    fn from_str(text: &str) -> Result<Self, ColumnError> {
+        read(text).filter(|raw| raw.to_string() == text).ok_or_else(|| ColumnError(text.to_owned()))
+    }
+}
+
+/// The control word of a column; spellings that no column has may be among them.
+fn read(text: &str) -> Option<RawControl> {
+    let mut parts = text.split(':');
+    let wait = parts.next()?.strip_prefix('B')?;
+    let wait = wait
+        .bytes()
+        .filter(|digit| *digit != b'-')
+        .try_fold(0u8, |mask, digit| Some(mask | 1u8.checked_shl(u32::from(digit.checked_sub(b'0')?))?))?;
+    let mut board = |label: char| match parts.next()?.strip_prefix(label)? {
+        "-" => Some(7),
+        digit => digit.parse().ok(),
+    };
+    let (read, write) = (board('R')?, board('W')?);
+    let yields = u8::from(parts.next()? != "Y");
+    let stall = parts.next()?.strip_prefix('S')?.parse().ok()?;
+    let slots = parts.next().unwrap_or_default().bytes().filter(|slot| *slot != b'-');
+    let reuse = slots
+        .map(|slot| slot.checked_sub(b'a'))
+        .try_fold(0u8, |mask, slot| Some(mask | 1u8.checked_shl(u32::from(slot?))?))?;
+    let fields = [
+        (Field::Wait, wait),
+        (Field::Read, read),
+        (Field::Write, write),
+        (Field::Yield, yields),
+        (Field::Stall, stall),
+        (Field::Reuse, reuse),
+    ];
+    fields.into_iter().try_fold(RawControl::default(), |raw, (field, value)| raw.with(field, value).ok())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_are_read_back_and_nothing_else_is() {
+        // Every value of every field beside all others at rest, and mixtures of all.
+        for bits in (0..1 << RawControl::BITS).step_by(7) {
+            let raw = RawControl::from_bits_truncate(bits);
+            assert_eq!(raw.to_string().parse(), Ok(raw));
+        }
+        for wrong in [
+            "",
+            "B",
+            "B------:R-:W-:Y",
+            "B------:R-:W-:Y:S1",
+            "B------:R-:W-:Y:S16",
+            "B1-----:R-:W-:Y:S01",
+            "B------:R9:W-:Y:S01",
+            "B------:W-:R-:Y:S01",
+            "B------:R-:W-:Y:S01:---",
+            "B------:R-:W-:Y:S01:b--",
+            "B------:R-:W-:Y:S01:a--:x",
+            "BÿÿÿÿÿÿR",
+            "B------:R7:W-:Y:S01",
+            "B------:R-:W-:n:S01",
+            "B------:R-:W-:Y:S01:z",
+        ] {
+            assert!(wrong.parse::<RawControl>().is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn fields_and_bits_are_inverse_over_the_whole_space() {
