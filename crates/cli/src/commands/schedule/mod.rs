@@ -5,7 +5,7 @@ mod ptx;
 
 use super::LatencyArgument;
 use crate::failure::{Failure, of_library};
-use crate::input::{Binary, Input, SelectionArguments, Text};
+use crate::input::{Binary, Input, SelectionArguments, Text, is_selected};
 use crate::job::JobArguments;
 use crate::knobs::unknown_latency;
 use crate::output;
@@ -13,10 +13,12 @@ use crate::progress::Bar;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use rayon::prelude::*;
-use sassafras::reschedule::{Bisection, Change, Counted, Order, Outcome, Rescheduled, reschedule_with};
+use sassafras::reschedule::{
+    Bisection, Change, Counted, Order, Outcome, Rescheduled, reschedule_text, reschedule_with,
+};
 use sassafras_analyze::compare::Comparison;
 use sassafras_cubin::ContainerKind;
-use sassafras_ir::text::print;
+use sassafras_ir::text::print_annotated;
 use sassafras_knobs::KnobSet;
 use sassafras_list::Direction;
 use sassafras_passes::{Choice, Figures, FunctionReport, Options, schedule_function};
@@ -34,7 +36,7 @@ use std::path::PathBuf;
 /// For PTX, the instructions of each block get another order and everything else of the text stays. `auto` takes the best by
 /// estimate of seven list schedulers and the order that came; it never calls ptxas.
 ///
-/// For binaries, every control field of a kernel whose order changes is computed anew: stalls, yield, scoreboards, waits and
+/// Text IR with control fields is machine code, and scheduled as that of a binary is. For binaries, every control field of a kernel whose order changes is computed anew: stalls, yield, scoreboards, waits and
 /// reuse. `original` writes the code back as it is, or with `--control rebuild` in its order with fields of our own; `shuffle`
 /// gives a random legal order, for tests. In a library or executable where new code does not fit, since it compresses less well,
 /// fatbinaries get a new place behind the last segment: the file grows.
@@ -164,6 +166,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         ..arguments.job.list_options(unknown_latency(&knobs)?, &knobs, default)
     };
     match input {
+        Some(Input::Text(input)) if input.is_machine_code() => {
+            machine_text(arguments, &options, &input, knobs)
+        }
         Some(Input::Text(input)) => text(arguments, &options, input),
         Some(Input::Ptx(input)) => ptx::run(arguments, &options, knobs, input),
         Some(Input::Binary(input)) => binary(arguments, &options, &input, knobs),
@@ -183,14 +188,16 @@ fn text(arguments: &Arguments, options: &Options, mut input: Text) -> Result<()>
     options.terms.budget = arguments.registers.map_or(options.terms.budget, i64::from);
     let options = &options;
     // All results first: of several errors the one reported is the first in the file, not the first in time.
-    let results: Vec<_> = (input.module.functions.par_iter_mut())
-        .filter(|f| selection.takes_name(&f.name) && selection.takes_arch(&f.arch))
+    let results: Vec<_> = (input.functions.par_iter_mut())
+        .map(|text| &mut text.function)
+        .filter(|f| is_selected(f, selection))
         .map(|f| schedule_function(f, options))
         .collect();
     let reports = (results.into_iter().collect::<Result<Vec<_>, _>>())
         .map_err(|error| Failure::Wrong(format!("{}: {error}", input.name)))?;
     if let Some(path) = &arguments.output {
-        output::write_file(path, print(&input.module).as_bytes())?;
+        let texts = input.functions.iter().map(|text| print_annotated(&text.function, &text.annotations));
+        output::write_file(path, texts.collect::<Vec<_>>().join("\n").as_bytes())?;
     }
     if to_stdout(arguments) {
         return Ok(());
@@ -233,13 +240,84 @@ fn refuse_binary_options(arguments: &Arguments, name: &str) -> Result<()> {
     }
 }
 
+/// Text with control fields: scheduled as binaries are.
+fn machine_text(arguments: &Arguments, options: &Options, input: &Text, knobs: KnobSet) -> Result<()> {
+    refuse_list_options(arguments, &input.name)?;
+    let job = &arguments.job;
+    for (option, given) in [("--explain", arguments.explain), ("--keep-capsules", job.keep_capsules)] {
+        if given {
+            bail!("{}: `{option}` is for binaries", input.name);
+        }
+    }
+    let bisection = Bisection::new(arguments.only_blocks.clone(), arguments.cutoff);
+    let mut options = job.options(&input.name, &arguments.selection, options, knobs, bisection)?;
+    options.keep_orders |= arguments.orders_out.is_some();
+    input.check(&options.selection)?;
+    let work = || reschedule_text(&input.functions, &options);
+    let done =
+        job.install(arguments.cutoff.map(|_| 1), work)?.map_err(|error| of_library(&input.name, error))?;
+    let bytes: usize = (input.functions.iter())
+        .map(|text| print_annotated(&text.function, &text.annotations).len() + 1)
+        .sum();
+    write(arguments, &options, &input.name, &done)?;
+    if to_stdout(arguments) {
+        return Ok(());
+    }
+    report(arguments, &input.name, bytes.saturating_sub(1) as u64, &done, None)
+}
+
+/// Options that mean nothing for machine code.
+fn refuse_list_options(arguments: &Arguments, name: &str) -> Result<()> {
+    for (option, given) in [("--trace", arguments.trace), ("--registers", arguments.registers.is_some())] {
+        if given {
+            bail!("{name}: `{option}` is for PTX and the text IR without control fields");
+        }
+    }
+    Ok(())
+}
+
+/// Writes the files that are asked for.
+fn write(arguments: &Arguments, options: &sassafras::Options, name: &str, done: &Rescheduled) -> Result<()> {
+    if let Order::Given(orders) = &options.order {
+        orders.check(&done.outcomes).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+    }
+    if let Some(path) = &arguments.output {
+        output::write_file_like(path, &done.bytes, arguments.input.as_deref())?;
+    }
+    if let Some(path) = &arguments.orders_out {
+        let text: String = done.outcomes.iter().map(|outcome| outcome.orders.as_str()).collect();
+        output::write_file(path, text.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Says what became of kernels, of a file that had so many bytes.
+fn report(
+    arguments: &Arguments,
+    name: &str,
+    before: u64,
+    done: &Rescheduled,
+    explained: Option<&[Comparison]>,
+) -> Result<()> {
+    let strategy = arguments.job.for_binaries();
+    if arguments.json {
+        return output::print_json(&BinaryReport {
+            schema: 1,
+            input: name,
+            strategy: strategy.name(),
+            size: Change { before, after: done.bytes.len() as u64 },
+            used_up: done.used_up,
+            unsearched: done.unsearched,
+            kernels: &done.outcomes,
+            explained,
+        });
+    }
+    output::print(&outcomes(name, &strategy.name(), done)?)?;
+    output::print(&explain::text(explained.unwrap_or_default()))
+}
+
 fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobSet) -> Result<()> {
-    if arguments.trace {
-        bail!("{}: `--trace` is for PTX and the text IR", input.name);
-    }
-    if arguments.registers.is_some() {
-        bail!("{}: `--registers` is for PTX and the text IR", input.name);
-    }
+    refuse_list_options(arguments, &input.name)?;
     let bisection = Bisection::new(arguments.only_blocks.clone(), arguments.cutoff);
     let job = &arguments.job;
     let mut options = job.options(&input.name, &arguments.selection, options, knobs, bisection)?;
@@ -253,17 +331,7 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
     let bytes = input.bytes()?;
     let work = || reschedule_with(bytes, &options, &Bar::new(&input.name));
     let done = job.install(most, work)?.map_err(|error| of_library(&input.name, error))?;
-    let strategy = job.for_binaries();
-    if let Order::Given(orders) = &options.order {
-        orders.check(&done.outcomes).map_err(|error| anyhow::anyhow!("{}: {error}", input.name))?;
-    }
-    if let Some(path) = &arguments.output {
-        output::write_file_like(path, &done.bytes, arguments.input.as_deref())?;
-    }
-    if let Some(path) = &arguments.orders_out {
-        let text: String = done.outcomes.iter().map(|outcome| outcome.orders.as_str()).collect();
-        output::write_file(path, text.as_bytes())?;
-    }
+    write(arguments, &options, &input.name, &done)?;
     if to_stdout(arguments) {
         return Ok(());
     }
@@ -271,20 +339,10 @@ fn binary(arguments: &Arguments, options: &Options, input: &Binary, knobs: KnobS
         true => Some(explain::changed(&input.name, bytes, &done, options.launch)?),
         false => None,
     };
+    report(arguments, &input.name, bytes.len() as u64, &done, explained.as_deref())?;
     if arguments.json {
-        return output::print_json(&BinaryReport {
-            schema: 1,
-            input: &input.name,
-            strategy: strategy.name(),
-            size: Change { before: bytes.len() as u64, after: done.bytes.len() as u64 },
-            used_up: done.used_up,
-            unsearched: done.unsearched,
-            kernels: &done.outcomes,
-            explained: explained.as_deref(),
-        });
+        return Ok(());
     }
-    output::print(&outcomes(&input.name, &strategy.name(), &done)?)?;
-    output::print(&explain::text(explained.as_deref().unwrap_or_default()))?;
     if done.unsearched {
         output::print(
             "nothing was searched: the file stands for more code than files do; give its images decompressed\n",
