@@ -6,7 +6,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use sassafras::Selection;
 use sassafras::sites::{self, Site};
 use sassafras_cubin::{Container, ContainerKind, Library, Source, Stored};
-use sassafras_ir::{Function, Module, text, verify};
+use sassafras_ir::text::Annotated;
+use sassafras_ir::{Function, text, verify};
 use sassafras_machine::Arch;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
@@ -55,7 +56,7 @@ pub struct Text {
     /// How messages call it.
     pub name: String,
     /// What it holds.
-    pub module: Module,
+    pub functions: Vec<Annotated>,
 }
 
 /// A parsed PTX file with its name for messages.
@@ -119,9 +120,9 @@ const EXPECTED: &str = "the text IR, PTX, a cubin, a fatbinary, or an ELF file o
 
 impl Text {
     fn parse(name: &str, source: &str) -> Result<Text> {
-        let module = text::parse(source)
+        let functions = text::parse_annotated(source)
             .map_err(|error| Failure::Shown(error.render(name, source, std::io::stderr().is_terminal())))?;
-        for f in &module.functions {
+        for f in functions.iter().map(|text| &text.function) {
             if let Err(broken) = verify::verify(f) {
                 let list: Vec<String> = broken.iter().take(20).map(|v| format!("  {v}")).collect();
                 let more = broken.len().saturating_sub(20);
@@ -131,26 +132,35 @@ impl Text {
                 return Err(Failure::Wrong(message).into());
             }
         }
-        if module.functions.is_empty() {
+        if functions.is_empty() {
             bail!("{name}: line 1: expected `func`, found the end of the text");
         }
-        Ok(Text { name: name.to_owned(), module })
+        Ok(Text { name: name.to_owned(), functions })
+    }
+
+    /// Whether it is machine code: an instruction has control fields.
+    pub fn is_machine_code(&self) -> bool {
+        self.functions.iter().any(|text| text::has_control(&text.function))
     }
 
     /// Every name and architecture asked for has to be there.
     pub fn check(&self, selection: &Selection) -> Result<()> {
-        let functions = self.module.functions.iter();
+        let functions = self.functions.iter().map(|text| &text.function);
         let several = selection.check(functions.map(|f| (f.name.as_str(), f.arch.as_str())));
         say_several(&self.name, &several.with_context(|| self.name.clone())?);
         Ok(())
     }
 
     /// The functions that the user asked for; an unknown name is an error.
-    pub fn functions(&self, selection: &Selection) -> Result<Vec<&Function>> {
+    pub fn functions(&self, selection: &Selection) -> Result<Vec<&Annotated>> {
         self.check(selection)?;
-        let all = self.module.functions.iter();
-        Ok(all.filter(|f| selection.takes_name(&f.name) && selection.takes_arch(&f.arch)).collect())
+        Ok(self.functions.iter().filter(|text| is_selected(&text.function, selection)).collect())
     }
+}
+
+/// Whether a function of a text is selected.
+pub fn is_selected(f: &Function, selection: &Selection) -> bool {
+    selection.takes_name(&f.name) && selection.takes_arch(&f.arch)
 }
 
 impl Ptx {

@@ -100,7 +100,8 @@ impl JobArguments {
         default: &'static Entry,
     ) -> ListOptions {
         let strategy = self.strategy.unwrap_or(default);
-        ListOptions { strategy, seed: self.seed.unwrap_or(0), unknown_latency, ..ListOptions::default() }.with_knobs(knobs)
+        ListOptions { strategy, seed: self.seed.unwrap_or(0), unknown_latency, ..ListOptions::default() }
+            .with_knobs(knobs)
     }
 
     /// Refuses options that a strategy does not look at.

@@ -35,5 +35,5 @@ pub mod volta;
 
 pub use control::{Control, Violation};
 pub use layout::{Field, FieldOverflow};
-pub use raw::{NotAColumn, RawControl};
+pub use raw::{ColumnError, RawControl};
 pub use types::{Family, Issue, Reuse, Scoreboard, ScoreboardRole, Stall, WaitMask};

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use thiserror::Error;
-
 use crate::layout::{Field, FieldOverflow, HARDWARE};
 
 /// The 21 control bits of one instruction, legal or not, in [`HARDWARE`] order.
@@ -94,57 +92,47 @@ impl fmt::Display for RawControl {
     }
 }
 
-/// A text that is no control column.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+/// A text that is not the column of a control word.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no control column: B------:R-:W-:-:S01 is one (waits, read and write scoreboard, yield, stall), with :abcd behind it for reuse"
+    "`{0}` is no control column; one is `B------:R-:W-:Y:S01`: scoreboards waited for, read and write scoreboard, `Y` to yield, \
+     stall cycles, and behind another `:` the reuse slots `abcd`"
 )]
-pub struct NotAColumn(String);
+pub struct ColumnError(String);
 
+/// Reads what [`fmt::Display`] writes, and nothing else: every control word has one spelling.
 impl FromStr for RawControl {
-    type Err = NotAColumn;
+    type Err = ColumnError;
 
-    /// The column that `Display` writes.
-    fn from_str(text: &str) -> Result<RawControl, NotAColumn> {
-        column(text).ok_or_else(|| NotAColumn(text.to_owned()))
+    fn from_str(text: &str) -> Result<Self, ColumnError> {
+        read(text).filter(|raw| raw.to_string() == text).ok_or_else(|| ColumnError(text.to_owned()))
     }
 }
 
-fn column(text: &str) -> Option<RawControl> {
+/// The control word of a column; spellings that no column has may be among them.
+fn read(text: &str) -> Option<RawControl> {
     let mut parts = text.split(':');
-    let mut part = |prefix: char| parts.next()?.strip_prefix(prefix);
-    let bits = |text: &str, names: &[u8]| -> Option<u8> {
-        let is_whole = text.len() == names.len() || names[0] == b'a' && text.len() + 1 == names.len();
-        let bit = |(i, (&byte, &name)): (usize, (&u8, &u8))| match byte {
-            b'-' => Some(0),
-            byte => (byte == name).then_some(1 << i),
-        };
-        let set = text.as_bytes().iter().zip(names).enumerate().map(bit);
-        is_whole.then_some(set)?.sum()
+    let wait = parts.next()?.strip_prefix('B')?;
+    let wait = wait
+        .bytes()
+        .filter(|digit| *digit != b'-')
+        .try_fold(0u8, |mask, digit| Some(mask | 1u8.checked_shl(u32::from(digit.checked_sub(b'0')?))?))?;
+    let mut board = |label: char| match parts.next()?.strip_prefix(label)? {
+        "-" => Some(7),
+        digit => digit.parse().ok(),
     };
-    let board = |text: &str| match text.as_bytes() {
-        b"-" => Some(7),
-        &[digit @ b'0'..=b'6'] => Some(digit - b'0'),
-        _ => None,
-    };
-    let wait = bits(part('B')?, b"012345")?;
-    let (read, write) = (board(part('R')?)?, board(part('W')?)?);
-    let no_yield = match parts.next()? {
-        "-" => 1,
-        "Y" => 0,
-        _ => return None,
-    };
-    let stall = parts.next()?.strip_prefix('S').filter(|text| text.len() == 2)?;
-    let stall = stall.bytes().all(|b| b.is_ascii_digit()).then(|| stall.parse().ok())??;
-    let reuse = parts.next().map_or(Some(0), |text| bits(text, b"abcd"))?;
-    if parts.next().is_some() {
-        return None;
-    }
+    let (read, write) = (board('R')?, board('W')?);
+    let yields = u8::from(parts.next()? != "Y");
+    let stall = parts.next()?.strip_prefix('S')?.parse().ok()?;
+    let slots = parts.next().unwrap_or_default().bytes().filter(|slot| *slot != b'-');
+    let reuse = slots
+        .map(|slot| slot.checked_sub(b'a'))
+        .try_fold(0u8, |mask, slot| Some(mask | 1u8.checked_shl(u32::from(slot?))?))?;
     let fields = [
         (Field::Wait, wait),
         (Field::Read, read),
         (Field::Write, write),
-        (Field::Yield, no_yield),
+        (Field::Yield, yields),
         (Field::Stall, stall),
         (Field::Reuse, reuse),
     ];
@@ -156,25 +144,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_column_is_read_as_it_is_written() {
+    fn columns_are_read_back_and_nothing_else_is() {
+        // Every value of every field beside all others at rest, and mixtures of all.
         for bits in (0..1 << RawControl::BITS).step_by(7) {
-            let raw = RawControl::from_bits(bits).expect("in range");
+            let raw = RawControl::from_bits_truncate(bits);
             assert_eq!(raw.to_string().parse(), Ok(raw));
         }
-        for bad in [
+        for wrong in [
             "",
-            "B------",
-            "B------:R-:W-:-:S1",
-            "B------:R8:W-:-:S01",
-            "B1-----:R-:W-:-:S01",
-            "B------:R-:W-:-:S16",
-            "B------:R-:W-:-:S01:",
-            "B------:R-:W-:-:S01:abcde",
-            "B------:R-:W-:-:S01:a--:",
-            "B------:R-:W-:-:S+1",
-            "X",
+            "B",
+            "B------:R-:W-:Y",
+            "B------:R-:W-:Y:S1",
+            "B------:R-:W-:Y:S16",
+            "B1-----:R-:W-:Y:S01",
+            "B------:R9:W-:Y:S01",
+            "B------:W-:R-:Y:S01",
+            "B------:R-:W-:Y:S01:---",
+            "B------:R-:W-:Y:S01:b--",
+            "B------:R-:W-:Y:S01:a--:x",
+            "BÿÿÿÿÿÿR",
+            "B------:R7:W-:Y:S01",
+            "B------:R-:W-:n:S01",
+            "B------:R-:W-:Y:S01:z",
         ] {
-            assert!(bad.parse::<RawControl>().is_err(), "{bad}");
+            assert!(wrong.parse::<RawControl>().is_err(), "{wrong}");
         }
     }
 

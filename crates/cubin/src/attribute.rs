@@ -136,6 +136,11 @@ static TABLE: LazyLock<Vec<AttributeInfo>> = LazyLock::new(|| {
     parse_table(include_str!("../data/attributes.csv")).expect("the built-in table is tested")
 });
 
+/// Every known attribute, by type.
+pub fn attribute_table() -> &'static [AttributeInfo] {
+    &TABLE
+}
+
 /// A table row that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("attribute table, line {line}: {column} `{value}`")]

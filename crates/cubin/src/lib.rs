@@ -58,7 +58,7 @@ mod structures;
 mod taken;
 mod zstd_frame;
 
-pub use attribute::{Attribute, AttributeInfo, AttributeType, Format, OffsetLayout};
+pub use attribute::{Attribute, AttributeInfo, AttributeType, Format, OffsetLayout, attribute_table};
 pub use boundary::{Boundary, BoundaryKind};
 pub use compression::{Compression, Limits};
 pub use container::Container;

@@ -57,8 +57,6 @@ pub struct Prepared {
     ready: Ready,
 }
 
-impl Prepared {}
-
 #[derive(Clone, Debug)]
 enum Ready {
     /// What was there.

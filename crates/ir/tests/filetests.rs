@@ -27,7 +27,9 @@ fn run(directive: &str, source: &str) -> Result<String> {
         Err(error) => bail!(error.render("input", source, false)),
     };
     if directive == "print" {
-        return Ok(text::print(&module));
+        let functions = text::parse_annotated(source)?;
+        let texts = functions.iter().map(|text| text::print_annotated(&text.function, &text.annotations));
+        return Ok(texts.collect::<Vec<_>>().join("\n"));
     }
     let mut out = String::new();
     for f in &module.functions {

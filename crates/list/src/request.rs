@@ -3,10 +3,10 @@
 use crate::strategies::{Boosted, Terms};
 use crate::strategy::{Direction, Strategy};
 use crate::{Resources, Schedule, Values, naive, schedule};
-use sassafras_problem::graph::{Graph, Node};
-use sassafras_problem::paths::Paths;
 use sassafras_ir::Span;
 use sassafras_machine::dispatch::Pipe;
+use sassafras_problem::graph::{Graph, Node};
+use sassafras_problem::paths::Paths;
 
 /// A block made ready for scheduling.
 pub trait Prepared {

@@ -178,7 +178,7 @@ proptest! {
         }
         // Picks have cycles of their own, counted from the beginning where there is one region.
         if graph.regions().len() == 1 {
-            let picks = naive::picks(&graph, &paths, &resources, Direction::TopDown, &mut CriticalPath);
+            let picks = naive::schedule(&graph, &paths, &resources, Direction::TopDown, &mut CriticalPath).picks;
             let mut start = vec![0; graph.inst_count()];
             picks.iter().for_each(|p| start[p.node.index()] = p.cycle);
             let order: Vec<Node> = picks.iter().map(|p| p.node).collect();

@@ -11,8 +11,8 @@ use sassafras_list::block_values::values;
 use sassafras_list::pressure::Pressure;
 use sassafras_list::strategies::{Boosted, Source, Terms};
 use sassafras_list::{
-    Block, Demand, Direction, Engine, Entry, Problem, Resources, STRATEGIES, SubCore, Unit, Values, schedule,
-    time,
+    Demand, Direction, Engine, Entry, Prepared, Request, Resources, STRATEGIES, SubCore, Unit, Values,
+    schedule, time,
 };
 use sassafras_machine::dispatch::Pipe;
 use sassafras_passes::Options;
@@ -93,12 +93,12 @@ impl Case {
     }
 
     /// What strategies are made from.
-    fn problem(&self, engine: Engine) -> Problem<'_> {
-        Problem { terms: self.terms, seed: 7, direction: self.direction, engine, ..Problem::new(self) }
+    fn problem(&self, engine: Engine) -> Request<'_> {
+        Request { terms: self.terms, seed: 7, direction: self.direction, engine, ..Request::new(self) }
     }
 }
 
-impl Block for Case {
+impl Prepared for Case {
     fn graph(&self) -> &Graph {
         &self.graph
     }

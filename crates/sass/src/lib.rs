@@ -16,6 +16,7 @@ pub mod print;
 pub mod program;
 pub mod rename;
 pub mod table;
+pub mod text;
 
 pub use decode::{Access, Decoded, Decoder, Flow, RegOperand, Sources, decode};
 pub use lift::{Code, LiftError, Lifted, lift};

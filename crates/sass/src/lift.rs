@@ -14,6 +14,7 @@
 
 use std::collections::BTreeSet;
 
+use sassafras_control::volta;
 use sassafras_ir::function::InstSpec;
 use sassafras_ir::{Block, Effects, Function, Guard, Inst, Operand, Payload, RegClass, Span};
 use sassafras_machine::Arch;
@@ -67,11 +68,14 @@ impl Lifted {
         mut written: impl FnMut(Span) -> Span,
     ) -> Result<(), Unnamed> {
         let Payload::Word(word) = self.function.inst(inst).payload else { return Err(Unnamed::Opaque) };
-        let word = renamer.rename(word, |field| {
-            let to = if field.is_read() { read(field.span) } else { written(field.span) };
-            Some(to.first().index())
-        })?;
-        self.function.set_payload(inst, Payload::Word(word));
+        // Text may leave all of the word out but the control fields: then no bits name registers.
+        if word & !volta::MASK != 0 {
+            let word = renamer.rename(word, |field| {
+                let to = if field.is_read() { read(field.span) } else { written(field.span) };
+                Some(to.first().index())
+            })?;
+            self.function.set_payload(inst, Payload::Word(word));
+        }
         self.function.rename(inst, &mut read, &mut written);
         for source in self.sources[inst.as_u32() as usize].iter_mut().flatten() {
             *source = read(*source);

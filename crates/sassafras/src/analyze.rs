@@ -6,14 +6,17 @@ use crate::bounds::LONGEST_SECTION;
 use crate::error::Error;
 use crate::listing::Listing;
 use crate::progress::{Progress, Silent};
-use crate::reschedule::LaunchHint;
+use crate::reschedule::{LaunchHint, arch_of};
 use crate::selection::Selection;
 use crate::sites::{Lifted, Site, visit};
 use sassafras_analyze::compare::{Comparison, compare};
 use sassafras_analyze::{Kernel, Subject};
 use sassafras_cubin::{Library, Source};
+use sassafras_ir::text::Annotated;
 use sassafras_machine::Arch;
+use sassafras_machine::multiprocessor::Launch;
 use sassafras_sass::program::Routine;
+use sassafras_sass::text::routine;
 use sassafras_tepid::Code;
 
 pub use sassafras_analyze::trace::Traced;
@@ -93,6 +96,22 @@ pub fn compare_versions<'k>(before: &'k [Kernel], after: &'k [Kernel]) -> Versio
     found
 }
 
+/// Analyses the selected functions of a text whose instructions have control fields.
+///
+/// # Errors
+/// When one of them is not machine code of an architecture that is known.
+pub fn analyze_text(functions: &[Annotated], options: &AnalyzeOptions) -> Result<Analysis, Error> {
+    let selected = functions.iter().filter(|text| {
+        options.selection.takes_name(&text.function.name) && options.selection.takes_arch(&text.function.arch)
+    });
+    let kernels = selected.map(|text| {
+        let launch = options.launch.with(text.annotations.declared);
+        Ok(kernel(options, launch, arch_of(text)?, &routine(text, 0)))
+    });
+    let kernels = kernels.collect::<Result<_, Error>>()?;
+    Ok(Analysis { kernels, left_out: Vec::new(), several: Vec::new() })
+}
+
 fn section(site: &Site<'_, '_>, options: &AnalyzeOptions) -> Result<(Vec<Kernel>, Vec<String>), Error> {
     let (mut kernels, mut left_out) = (Vec::new(), Vec::new());
     let instructions = site.code.bytes.len() as u64 / 16;
@@ -112,7 +131,7 @@ fn section(site: &Site<'_, '_>, options: &AnalyzeOptions) -> Result<(Vec<Kernel>
                         site.place(),
                         routine.name
                     )),
-                    _ => kernels.push(kernel(options, site, arch, routine)),
+                    _ => kernels.push(kernel(options, options.launch.launch(site.code), arch, routine)),
                 }
             }
         }
@@ -121,14 +140,14 @@ fn section(site: &Site<'_, '_>, options: &AnalyzeOptions) -> Result<(Vec<Kernel>
     Ok((kernels, left_out))
 }
 
-fn kernel(options: &AnalyzeOptions, site: &Site<'_, '_>, arch: Arch, routine: &Routine) -> Kernel {
+fn kernel(options: &AnalyzeOptions, launch: Launch, arch: Arch, routine: &Routine) -> Kernel {
     let lifted = &routine.lifted;
     let listing = Listing::new(arch, routine);
     let code = Code::new(&lifted.function, &lifted.sources, arch);
     sassafras_analyze::analyze(&Subject {
         name: &routine.name,
         code: &code,
-        launch: options.launch.launch(site.code),
+        launch,
         offset: &|inst| routine.offset(inst),
         text: &|inst| listing.text(inst),
         traced: &options.traced,

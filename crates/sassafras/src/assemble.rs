@@ -1,6 +1,6 @@
 //! Goal: listings as `sassafras disasm` prints them, read back to machine words.
 
-use sassafras_control::{NotAColumn, RawControl, volta};
+use sassafras_control::{ColumnError, RawControl, volta};
 use sassafras_machine::Arch;
 use sassafras_sass::print::Assembler;
 use std::num::ParseIntError;
@@ -41,7 +41,7 @@ pub enum Problem {
     Instruction(#[from] sassafras_sass::print::AssembleError),
     /// The control column.
     #[error(transparent)]
-    Control(#[from] NotAColumn),
+    Control(#[from] ColumnError),
     /// The address is no number.
     #[error("`/*{text}*/` is no address: {error}")]
     Address {

@@ -3,7 +3,7 @@
 use crate::selection::SelectionError;
 use sassafras_cubin::{Image, Location, Refusal};
 use sassafras_sass::program::ProgramError;
-use sassafras_verify::against::Difference;
+use sassafras_verify::against::{Difference, Mismatch};
 use thiserror::Error;
 
 /// Why there is no result.
@@ -36,6 +36,17 @@ pub enum Error {
     /// The checker does not take the new file for a legal reordering: a defect, and nothing to write.
     #[error("the new file was rejected, nothing is written: {0}")]
     Rejected(Box<Difference>),
+    /// As [`Error::Rejected`], of text.
+    #[error("the new text was rejected, nothing is written: {0}")]
+    RejectedText(Mismatch),
+    /// Text that is not machine code.
+    #[error("function `{function}`: {what}")]
+    Text {
+        /// The function.
+        function: String,
+        /// What is wrong.
+        what: String,
+    },
     /// A new file has a hazard where it differs.
     #[error("{section}: {what}")]
     Hazard {
@@ -79,7 +90,7 @@ impl Error {
     pub fn is_verdict(&self) -> bool {
         match self {
             Error::Image { source, .. } => source.is_verdict(),
-            Error::Rejected(_) | Error::Hazard { .. } | Error::Ptx(_) => true,
+            Error::Rejected(_) | Error::RejectedText(_) | Error::Hazard { .. } | Error::Ptx(_) => true,
             Error::Tile(error) => error.is_verdict(),
             _ => false,
         }

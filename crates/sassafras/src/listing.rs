@@ -1,6 +1,7 @@
 //! Instructions of a routine as text, with their addresses in the section.
 
 use sassafras_control::{RawControl, volta};
+use sassafras_ir::text::print_bare;
 use sassafras_ir::{Block, Effects, Inst, Payload};
 use sassafras_machine::Arch;
 use sassafras_sass::maxwell::{self, GroupError};
@@ -58,7 +59,10 @@ impl<'a> Listing<'a> {
 
     /// The instruction alone.
     pub fn text(&self, inst: Inst) -> String {
-        match self.routine.lifted.function.inst(inst).payload {
+        let f = &self.routine.lifted.function;
+        match f.inst(inst).payload {
+            // Text may leave out all of the word but the control fields.
+            Payload::Word(word) if word & !volta::MASK == 0 => print_bare(f, inst),
             Payload::Word(word) => self.printer.print(word, self.routine.offset(inst)).text,
             _ => String::new(),
         }

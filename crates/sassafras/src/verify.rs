@@ -5,12 +5,16 @@
 use crate::error::Error;
 use crate::listing::Listing;
 use crate::progress::{Progress, Silent};
+use crate::reschedule::arch_of;
 use crate::selection::Selection;
 use crate::sites::{Lifted, NotLifted, Site, visit};
 use sassafras_cubin::{Container, Library, Source};
 use sassafras_ir::Function;
+use sassafras_ir::text::Annotated;
+use sassafras_machine::Arch;
 use sassafras_machine::state::StateTable;
 use sassafras_sass::program::Routine;
+use sassafras_sass::text::routine;
 use sassafras_verify::against;
 use sassafras_verify::hazards::{self, Finding, Paths, Rules};
 use serde::Serialize;
@@ -189,6 +193,28 @@ pub fn verify_against(new: &[u8], original: &[u8]) -> Result<VerifiedAgainst, Er
     Ok(VerifiedAgainst { hazards, comparison })
 }
 
+/// Looks for hazards in the selected functions of a text whose instructions have control fields.
+///
+/// # Errors
+/// When one of them is not machine code of an architecture that is known.
+pub fn verify_text(functions: &[Annotated], selection: &Selection) -> Result<Verification, Error> {
+    let selected = functions.iter().filter(|text| {
+        selection.takes_name(&text.function.name) && selection.takes_arch(&text.function.arch)
+    });
+    let kernels = selected.map(|text| {
+        let mut kernel = VerifiedKernel {
+            name: text.function.name.clone(),
+            arch: text.function.arch.clone(),
+            entry: text.annotations.declared.entry,
+            ..VerifiedKernel::default()
+        };
+        kernel.look(arch_of(text)?, &routine(text, 0));
+        Ok(kernel)
+    });
+    let kernels = kernels.collect::<Result<_, Error>>()?;
+    Ok(Verification { kernels, unchecked: BTreeMap::new(), left_out: 0, several: Vec::new() })
+}
+
 /// A section, or why it is not checked.
 fn check(site: &Site<'_, '_>, selection: &Selection) -> Result<Result<VerifiedKernel, NotLifted>, Error> {
     let (arch, routines) = match site.lift(selection)? {
@@ -201,30 +227,36 @@ fn check(site: &Site<'_, '_>, selection: &Selection) -> Result<Result<VerifiedKe
         entry: site.code.is_kernel(),
         ..VerifiedKernel::default()
     };
-    let rules = Rules::of(arch);
     for routine in &routines {
+        kernel.look(arch, routine);
+    }
+    Ok(Ok(kernel))
+}
+
+impl VerifiedKernel {
+    /// Looks for hazards in one more routine.
+    fn look(&mut self, arch: Arch, routine: &Routine) {
         let f = &routine.lifted.function;
-        let report = hazards::check(f, rules);
-        kernel.instructions += f.inst_count() as u64;
-        kernel.opaque += routine.lifted.opaque as u64;
-        kernel.unknown += report.unknown;
-        kernel.pairs += report.pairs;
-        kernel.more_hazards += report.more;
+        let report = hazards::check(f, Rules::of(arch));
+        self.instructions += f.inst_count() as u64;
+        self.opaque += routine.lifted.opaque as u64;
+        self.unknown += report.unknown;
+        self.pairs += report.pairs;
+        self.more_hazards += report.more;
         if report.findings.is_empty() {
-            continue;
+            return;
         }
         let listing = Listing::new(arch, routine);
         let paths = Paths::new(f);
         for finding in &report.findings {
             let mut hazard = hazard(routine, &listing, finding);
-            if kernel.hazards.len() < MOST_PATHS {
+            if self.hazards.len() < MOST_PATHS {
                 hazard.path = paths.of(finding).into_iter().map(|block| listing.label(block)).collect();
                 hazard.hidden_state = hidden_state(f, finding);
             }
-            kernel.hazards.push(hazard);
+            self.hazards.push(hazard);
         }
     }
-    Ok(Ok(kernel))
 }
 
 fn hazard(routine: &Routine, listing: &Listing<'_>, finding: &Finding) -> Hazard {

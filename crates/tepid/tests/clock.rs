@@ -1,9 +1,9 @@
-//! How long functions take by the clock that decides, as a person would count.
+//! Parts of functions that take longer by the clock that decides. How long functions take is in `filetests/clock`.
 
 use sassafras_ir::Function;
 use sassafras_ir::text::parse;
 use sassafras_machine::Arch;
-use sassafras_tepid::clock::{PARTS, Time};
+use sassafras_tepid::clock::Time;
 use sassafras_tepid::{Code, Fields};
 
 const LOOP: &str = "^a:\n R4 = FADD R0, R2\n^b:\n R4 = FADD R4, R2\n R5 = FADD R4, R2\n @P0 BRA ^b !branch\n^c:\n EXIT !exit";
@@ -19,24 +19,6 @@ fn time(f: &Function, stalls: &[u8]) -> Time {
     let stall = |&stall: &u8| Fields { stall, yields: false, write: None, read: None, wait: 0, reuse: 0 };
     let fields: Vec<Fields> = stalls.iter().map(stall).collect();
     Time::of(&Code::new(f, &[], arch), &fields, 1)
-}
-
-#[test]
-fn a_loop_is_taken_to_go_round_ten_times() {
-    let f = function(LOOP);
-    let taken = time(&f, &[4, 4, 4, 5, 1]);
-    let [looped, straight]: [Vec<_>; 2] =
-        [true, false].map(|repeats| taken.parts.iter().filter(|part| part.repeats == repeats).collect());
-    assert_eq!(looped.len(), 1);
-    assert_eq!((looped[0].times, looped[0].sixteenths), (10, 13 * PARTS));
-    assert!(straight.iter().all(|part| part.times == 1));
-    let once: u64 = straight.iter().map(|part| part.sixteenths).sum();
-    assert_eq!(taken.cycles(), 130 + once.div_ceil(PARTS));
-    assert_eq!(
-        taken.parts.iter().map(|part| part.blocks.len()).sum::<usize>(),
-        f.block_count(),
-        "every block once"
-    );
 }
 
 #[test]

@@ -1,17 +1,15 @@
-//! Lines of memory, streams and orders from outside, as a person would expect them.
+//! Lines of memory, streams and orders from outside, as a person would expect them. Orders by policy are in `filetests/orders`.
 
+use sassafras_ir::Module;
 use sassafras_ir::cfg::Cfg;
 use sassafras_ir::text::parse;
-use sassafras_ir::{Function, Inst, Module};
-use sassafras_list::registry;
 use sassafras_machine::Arch;
 use sassafras_tepid::Code;
 use sassafras_tepid::body::{Around, Body, Entry};
 use sassafras_tepid::classify::Place;
-use sassafras_tepid::function::{choose, given};
+use sassafras_tepid::function::given;
 use sassafras_tepid::latency::Mined;
 use sassafras_tepid::pipeline::Pipeline;
-use sassafras_tepid::schedule::Settings;
 use sassafras_tepid::streams::Streams;
 
 fn module(text: &str) -> Module {
@@ -22,51 +20,8 @@ fn arch() -> Arch {
     "sm_90".parse().expect("an architecture")
 }
 
-/// What the stores of the first block write to, in an order of it.
-fn stored(f: &Function, order: &[Inst]) -> Vec<i64> {
-    order
-        .iter()
-        .flat_map(|&inst| f.accesses(inst))
-        .filter(|(_, write)| *write)
-        .map(|(a, _)| a.offset)
-        .collect()
-}
-
-/// The orders that a policy gives the first block, by offset.
-fn by_policy(text: &str, policy: Option<&str>) -> Vec<i64> {
-    let module = module(text);
-    let f = &module.functions[0];
-    let code = Code::new(f, &[], arch());
-    let plan = choose(&code, &Settings { strategy: policy.and_then(registry::find), ..Settings::default() });
-    let first = f.blocks().next().expect("a block");
-    let choice = plan.choices.iter().find(|choice| choice.block == first);
-    stored(f, choice.map_or(f.block_insts(first), |choice| &choice.order))
-}
-
 const BROKEN: &str = "^a:\n global.4[R2] = STG R4\n global.4[R2+256] = STG R5\n global.4[R2+4] = STG R6\n \
                       global.4[R2+260] = STG R7\n global.4[R2+8] = STG R4\n EXIT !exit";
-
-#[test]
-fn stores_of_a_line_stand_together() {
-    for policy in [None, Some("store-lines"), Some("height"), Some("reuse")] {
-        let offsets = by_policy(BROKEN, policy);
-        let lines: Vec<i64> = offsets.iter().map(|offset| offset / 256).collect();
-        assert_eq!(lines, [0, 0, 0, 1, 1], "{policy:?}: {offsets:?}");
-    }
-}
-
-#[test]
-fn a_line_that_goes_on_behind_the_block_comes_last() {
-    let text = "^a:\n global.4[R2] = STG R4\n global.4[R2+256] = STG R5\n global.4[R2+260] = STG R7\n \
-                global.4[R2+4] = STG R6\n @P0 EXIT !exit\n^b:\n global.4[R2+8] = STG R4\n EXIT !exit";
-    assert_eq!(by_policy(text, Some("store-lines")), [256, 260, 0, 4]);
-}
-
-#[test]
-fn a_base_that_changes_is_another_line() {
-    let text = "^a:\n global.4[R2] = STG R4\n R2 = IADD3 R2, R0\n global.4[R2+4] = STG R5\n EXIT !exit";
-    assert_eq!(by_policy(text, Some("store-lines")), [0, 4]);
-}
 
 #[test]
 fn coming_back_to_a_line_costs() {

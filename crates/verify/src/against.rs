@@ -36,7 +36,7 @@ mod text;
 
 pub use container::files;
 pub use cubin::cubins;
-pub use text::{Mismatch, modules};
+pub use text::{Mismatch, annotated};
 
 use crate::reorder::Illegal;
 use sassafras_cubin::BoundaryKind;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sassafras_cubin::{CodeEdit, Container, Cubin};
-use sassafras_ir::text::parse;
+use sassafras_ir::text::parse_annotated;
 use sassafras_verify::against::{self, Change, Comparison, Mismatch};
 
 #[path = "../../cubin/tests/support/build.rs"]
@@ -306,21 +306,21 @@ fn what_is_no_cubin_need_not_be_readable() {
 fn text_modules() {
     let text =
         "func f sm_90 (R0, R2) {\n^a:\n  R4 = MOV R0\n  R5 = FADD R4, R2\n  R6 = MOV R2\n  EXIT !exit\n}\n";
-    let module = |text: &str| parse(text).expect("parses");
+    let module = |text: &str| parse_annotated(text).expect("parses");
     let lines: Vec<&str> = text.lines().collect();
     let with = |order: [usize; 7]| module(&order.map(|line| lines[line]).join("\n"));
     let old = module(text);
-    assert_eq!(against::modules(&old, &with([0, 1, 4, 2, 3, 5, 6])), []);
-    let found = against::modules(&old, &with([0, 1, 3, 2, 4, 5, 6]));
+    assert_eq!(against::annotated(&old, &with([0, 1, 4, 2, 3, 5, 6])), []);
+    let found = against::annotated(&old, &with([0, 1, 3, 2, 4, 5, 6]));
     assert!(matches!(found[..], [Mismatch::Order { .. }]), "{found:?}");
-    let found = against::modules(&old, &module(&text.replace("MOV R2", "MOV R0")));
+    let found = against::annotated(&old, &module(&text.replace("MOV R2", "MOV R0")));
     assert!(matches!(found[..], [Mismatch::Instruction { .. }]), "{found:?}");
     for (from, to) in [("func f", "func g"), ("^a", "^b"), ("sm_90", "sm_80"), ("(R0, R2)", "(R0, R2, R3)")] {
-        let found = against::modules(&old, &module(&text.replace(from, to)));
+        let found = against::annotated(&old, &module(&text.replace(from, to)));
         assert!(matches!(found[..], [Mismatch::Structure { .. }]), "{to}: {found:?}");
     }
     let double = format!("{text}{}", text.replace("func f", "func g"));
-    assert_eq!(against::modules(&old, &module(&double)).len(), 1);
+    assert_eq!(against::annotated(&old, &module(&double)).len(), 1);
 }
 
 proptest! {

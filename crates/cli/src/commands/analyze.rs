@@ -1,13 +1,13 @@
 //! `sassafras analyze`: where the cycles of scheduled code go.
 
 use crate::failure::{of_library, say};
-use crate::input::{Input, SelectionArguments, say_several};
+use crate::input::{Input, SelectionArguments, Text, say_several};
 use crate::output;
 use crate::progress::Bar;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use sassafras::AnalyzeOptions;
-use sassafras::analyze::{Traced, Versions, analyze_library, compare_versions};
+use sassafras::analyze::{Traced, Versions, analyze_library, analyze_text, compare_versions};
 use sassafras::reschedule::LaunchHint;
 use sassafras_analyze::Kernel;
 use sassafras_analyze::compare::Comparison;
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// A cubin, fatbinary or host file; `-` is standard input
+    /// A cubin, fatbinary or host file, or text IR with control fields; `-` is standard input
     input: PathBuf,
     /// Another version of it: both are shown side by side
     other: Option<PathBuf>,
@@ -225,11 +225,6 @@ fn two(arguments: &Arguments, name: &str, before: &[Kernel], other: &Path) -> Re
 }
 
 fn kernels(arguments: &Arguments, path: &Path) -> Result<(String, Vec<Kernel>)> {
-    let input = match Input::read(path)? {
-        Input::Binary(input) => input,
-        Input::Text(input) => bail!("{}: the text IR has no control fields to look at", input.name),
-        Input::Ptx(input) => bail!("{}: PTX is not machine code; compile it with ptxas first", input.name),
-    };
     let options = AnalyzeOptions {
         selection: arguments.selection.get(),
         launch: arguments.launch.unwrap_or_default(),
@@ -238,6 +233,12 @@ fn kernels(arguments: &Arguments, path: &Path) -> Result<(String, Vec<Kernel>)> 
             Some(_) => Traced::These(arguments.loops.clone()),
             None => Traced::No,
         },
+    };
+    let input = match Input::read(path)? {
+        Input::Binary(input) => input,
+        Input::Text(input) if input.is_machine_code() => return of_text(&options, &input),
+        Input::Text(input) => bail!("{}: this text has no control fields to look at", input.name),
+        Input::Ptx(input) => bail!("{}: PTX is not machine code; compile it with ptxas first", input.name),
     };
     let found = analyze_library(&input.library()?, &options, &Bar::new(&input.name));
     let found = found.map_err(|error| of_library(&input.name, error))?;
@@ -249,4 +250,11 @@ fn kernels(arguments: &Arguments, path: &Path) -> Result<(String, Vec<Kernel>)> 
         bail!("{}: no code that can be looked at", input.name);
     }
     Ok((input.name, found.kernels))
+}
+
+/// The kernels of a text that is machine code.
+fn of_text(options: &AnalyzeOptions, input: &Text) -> Result<(String, Vec<Kernel>)> {
+    input.check(&options.selection)?;
+    let found = analyze_text(&input.functions, options).map_err(|error| of_library(&input.name, error))?;
+    Ok((input.name.clone(), found.kernels))
 }

@@ -82,7 +82,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let strategy = arguments.job.for_binaries().name;
     arguments.job.refuse_unread(&input.name, strategy)?;
     warn_rescheduling(&knobs, "binary", strategy);
-    let list = arguments.job.list_options(unknown_latency(&knobs)?, &knobs, const { registry::get("critical-path") });
+    let list = arguments.job.list_options(
+        unknown_latency(&knobs)?,
+        &knobs,
+        const { registry::get("critical-path") },
+    );
     let bisection = Bisection::default();
     let mut options = arguments.job.options(&input.name, &arguments.selection, &list, knobs, bisection)?;
     options.memo = Some(Memo::default());

@@ -278,7 +278,8 @@ fn figures(subject: &Subject<'_>) -> Result<()> {
 fn load(path: &Path, selection: &Selection) -> Result<(String, Dialect, Vec<Function>)> {
     let input = match Input::read(path)? {
         Input::Text(input) => {
-            let functions = input.functions(selection)?.into_iter().cloned().collect();
+            let functions =
+                input.functions(selection)?.into_iter().map(|text| text.function.clone()).collect();
             return Ok((input.name, Dialect::Sass, functions));
         }
         Input::Ptx(input) => {

@@ -6,12 +6,13 @@ use crate::output;
 use anyhow::{anyhow, bail};
 use sassafras::Selection;
 use sassafras::listing::{self, Line, Listing};
+use sassafras::reschedule::declared;
 use sassafras::sites::{Lifted, Site};
 use sassafras_control::{Field, RawControl};
-use sassafras_ir::text::print;
-use sassafras_ir::{Function, Module};
+use sassafras_ir::text::print_annotated;
 use sassafras_machine::{Arch, InstructionEncoding};
 use sassafras_sass::program::arch_of;
+use sassafras_sass::text;
 use serde::{Serialize, Serializer};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -31,12 +32,16 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Print the text IR, with control fields: `schedule`, `verify`, `analyze` and `deps` read it, and a block can be cut out of it
+    #[arg(long, conflicts_with = "json")]
+    sir: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   sassafras disasm k.cubin
   sassafras disasm libkernels.so --arch sm_90 --kernel saxpy
+  sassafras disasm k.cubin --sir
   sassafras disasm k.cubin --json";
 
 /// The JSON form of a code section; `{\"schema\": 1, \"kernels\": [...]}` around them. Bump `schema` when a field changes
@@ -83,7 +88,7 @@ struct Control {
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     match Input::read(&arguments.input)? {
-        Input::Text(input) => text(arguments, &input),
+        Input::Text(input) => listed(arguments, &input),
         Input::Ptx(input) => {
             bail!("{}: PTX is text as it is; `sassafras deps` shows its dependences", input.name)
         }
@@ -91,13 +96,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
 }
 
-fn text(arguments: &Arguments, input: &Text) -> anyhow::Result<()> {
+fn listed(arguments: &Arguments, input: &Text) -> anyhow::Result<()> {
     if arguments.json {
         bail!("{}: the text IR is listed as text only", input.name);
     }
-    let functions: Vec<Function> =
-        input.functions(&arguments.selection.get())?.into_iter().cloned().collect();
-    output::print(&print(&Module { functions }))
+    let functions = input.functions(&arguments.selection.get())?.into_iter();
+    let texts: Vec<String> =
+        functions.map(|text| print_annotated(&text.function, &text.annotations)).collect();
+    output::print(&texts.join("\n"))
 }
 
 fn binary(arguments: &Arguments, input: &Binary) -> anyhow::Result<()> {
@@ -118,6 +124,17 @@ fn binary(arguments: &Arguments, input: &Binary) -> anyhow::Result<()> {
             out.write(&json)
         })?;
         out.write("\n]}\n")?;
+    } else if arguments.sir {
+        let mut separator = "";
+        let work = |site: &Site<'_, '_>| sir(&input.name, site, selection);
+        input.stream(&library, selection, work, |texts| {
+            for text in texts {
+                out.write(separator)?;
+                separator = "\n";
+                out.write(&text)?;
+            }
+            Ok(())
+        })?;
     } else {
         let work = |site: &Site<'_, '_>| match kernel(&input.name, site, selection)? {
             Some(kernel) => render(&kernel),
@@ -126,6 +143,19 @@ fn binary(arguments: &Arguments, input: &Binary) -> anyhow::Result<()> {
         input.stream(&library, selection, work, |text| out.write(&text))?;
     }
     out.end()
+}
+
+/// The routines of a section as text IR; none, with a word about it, where there is nothing to decode it with.
+fn sir(file: &str, site: &Site<'_, '_>, selection: &Selection) -> anyhow::Result<Vec<String>> {
+    match site.lift(selection).map_err(|error| of_library(file, error))? {
+        Lifted::Routines(_, routines) => {
+            Ok(routines.iter().map(|routine| text::print(routine, declared(site.code))).collect())
+        }
+        Lifted::No(reason) => {
+            say(&format!("warning: {file}: {}: not listed: {reason}", site.place()));
+            Ok(Vec::new())
+        }
+    }
 }
 
 /// A section as lines; none, with a word about it, where there is nothing to decode it with.

@@ -188,10 +188,13 @@ fn options(arguments: &Arguments, knobs: &KnobSet) -> Result<Options> {
     let named = knobs.explicit(keys::PIPELINE_STRATEGY);
     let named = named.as_deref().map(|name| {
         let entry = registry::find(name).filter(|entry| entry.takes(Input::Tile));
-        entry.ok_or_else(|| anyhow!("knob `{}`: no strategy `{name}` for tile programs", keys::PIPELINE_STRATEGY.name()))
+        entry.ok_or_else(|| {
+            anyhow!("knob `{}`: no strategy `{name}` for tile programs", keys::PIPELINE_STRATEGY.name())
+        })
     });
     let strategy = arguments.strategy.map(Ok).or(named).transpose()?;
-    let strategy = strategy.and_then(|entry| Strategy::ALL.into_iter().find(|known| known.word() == entry.name));
+    let strategy =
+        strategy.and_then(|entry| Strategy::ALL.into_iter().find(|known| known.word() == entry.name));
     Ok(Options {
         strategy: strategy.unwrap_or(Strategy::WarpSpecialize),
         selection: match arguments.generator.unwrap_or(GeneratorArgument::Always) {

@@ -7,8 +7,10 @@ use crate::input::{Binary, Input, SelectionArguments, Text, kind_name, say_sever
 use crate::output;
 use crate::progress::Bar;
 use anyhow::{Context, Result, bail};
+use sassafras::Selection;
 use sassafras::verify::{
-    Comparison, Difference, Hazard, HazardKind, MOST_PATHS, Needed, VerifiedKernel, verify_library,
+    Comparison, Difference, Hazard, HazardKind, MOST_PATHS, Needed, Verification, VerifiedKernel,
+    verify_library, verify_text,
 };
 use sassafras_cubin::{ImageKind, Library};
 use sassafras_verify::against;
@@ -22,7 +24,7 @@ use std::path::PathBuf;
 /// Follows every path through every function of a cubin (fatbinary, host file, archive) and reports each pair of
 /// instructions that neither a stall nor a scoreboard keeps apart. With `--against`, also compares the file with the one
 /// it was made from: same instructions, apart from the registers that they use, an order that computes the same, and
-/// everything that names an instruction following it. PTX is compared with the PTX that it was made from; it has no control
+/// everything that names an instruction following it. Text IR with control fields is checked as its functions would be in a cubin. PTX is compared with the PTX that it was made from; it has no control
 /// fields, so there are no hazards in it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -88,14 +90,7 @@ struct Place {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let original = arguments.against.as_deref().map(Input::read).transpose()?;
     match (Input::read(&arguments.input)?, original) {
-        (Input::Text(input), None) => {
-            input.check(&arguments.selection.get())?;
-            bail!(
-                "{}: the text IR has no control fields, so there are no hazards to look for; with `--against ORIGINAL` \
-                 its order is checked",
-                input.name
-            )
-        }
+        (Input::Text(input), None) => text_alone(arguments, &input),
         (Input::Text(input), Some(Input::Text(original))) => text(arguments, &input, &original),
         (Input::Binary(input), None) => binary(arguments, &input, None),
         (Input::Binary(input), Some(Input::Binary(original))) => binary(arguments, &input, Some(&original)),
@@ -114,9 +109,14 @@ fn text(arguments: &Arguments, input: &Text, original: &Text) -> Result<()> {
     if !arguments.selection.kernels.is_empty() || !arguments.selection.archs.is_empty() {
         bail!("`--against` compares whole files; leave `--kernel` and `--arch` out");
     }
-    let found = against::modules(&original.module, &input.module);
+    let found = against::annotated(&original.functions, &input.functions);
+    let hazards = match input.is_machine_code() {
+        true => Some(hazards_of(input, &Selection::default())?),
+        false => None,
+    };
+    let count = hazards.as_ref().map_or(0, Verification::hazards);
     if arguments.json {
-        let instructions = input.module.functions.iter().map(|f| f.inst_count() as u64).sum();
+        let instructions = input.functions.iter().map(|text| text.function.inst_count() as u64).sum();
         let place = |change: String| Place {
             image: String::new(),
             section: String::new(),
@@ -127,24 +127,54 @@ fn text(arguments: &Arguments, input: &Text, original: &Text) -> Result<()> {
         };
         let differences = found.iter().map(|mismatch| place(mismatch.to_string())).collect();
         let reordering = Some(Reordering { instructions, moved: 0, renamed: 0, commuted: None, differences });
-        output::print_json(&Report {
-            schema: 1,
-            kernels: Vec::new(),
-            unchecked: BTreeMap::new(),
-            reordering,
-        })?;
+        let kernels = hazards.map_or_else(Vec::new, |hazards| hazards.kernels);
+        output::print_json(&Report { schema: 1, kernels, unchecked: BTreeMap::new(), reordering })?;
     } else {
-        let mut out = String::new();
+        let mut out = match &hazards {
+            Some(hazards) => summary(KIND, &input.name, &hazards.kernels, None)? + "\n",
+            None => String::new(),
+        };
         for mismatch in &found {
             writeln!(out, "{mismatch}")?;
         }
         if found.is_empty() {
             writeln!(out, "{} is a legal reordering of {}", input.name, original.name)?;
-            writeln!(out, "the text IR has no control fields: hazards were not looked for")?;
+            if hazards.is_none() {
+                writeln!(out, "this text has no control fields: hazards were not looked for")?;
+            }
         }
         output::print(&out)?;
     }
-    verdict(&input.name, 0, found.len())
+    verdict(&input.name, count, found.len())
+}
+
+/// What a text with control fields is called.
+const KIND: &str = "text of machine code";
+
+fn hazards_of(input: &Text, selection: &Selection) -> Result<Verification> {
+    verify_text(&input.functions, selection).map_err(|error| of_library(&input.name, error))
+}
+
+fn text_alone(arguments: &Arguments, input: &Text) -> Result<()> {
+    let selection = arguments.selection.get();
+    input.check(&selection)?;
+    if !input.is_machine_code() {
+        bail!(
+            "{}: this text has no control fields, so there are no hazards to look for; with `--against ORIGINAL` \
+             its order is checked",
+            input.name
+        )
+    }
+    let found = hazards_of(input, &selection)?;
+    let hazards = found.hazards();
+    match arguments.json {
+        true => {
+            let (kernels, unchecked) = (found.kernels, found.unchecked);
+            output::print_json(&Report { schema: 1, kernels, unchecked, reordering: None })?;
+        }
+        false => output::print(&summary(KIND, &input.name, &found.kernels, None)?)?,
+    }
+    verdict(&input.name, hazards, 0)
 }
 
 fn binary(arguments: &Arguments, input: &Binary, original: Option<&Binary>) -> Result<()> {
@@ -181,7 +211,12 @@ fn binary(arguments: &Arguments, input: &Binary, original: Option<&Binary>) -> R
         let (kernels, unchecked) = (found.kernels, found.unchecked);
         output::print_json(&Report { schema: 1, kernels, unchecked, reordering })?;
     } else {
-        output::print(&summary(kind_name(library.kind()), input, &found.kernels, comparison.as_ref())?)?;
+        output::print(&summary(
+            kind_name(library.kind()),
+            &input.name,
+            &found.kernels,
+            comparison.as_ref(),
+        )?)?;
     }
     verdict(&input.name, hazards, differences)?;
     // Clean is what was looked at, all of it.
@@ -309,13 +344,13 @@ struct Totals {
 
 fn summary(
     kind: &str,
-    input: &Binary,
+    input: &str,
     kernels: &[VerifiedKernel],
     comparison: Option<&Comparison>,
 ) -> Result<String> {
     let bold = anstyle::Style::new().bold();
     let mut out = String::new();
-    writeln!(out, "{bold}{}{bold:#}, {kind}\n", input.name)?;
+    writeln!(out, "{bold}{input}{bold:#}, {kind}\n")?;
     // Architectures in the order of the file.
     let mut archs: Vec<&str> = Vec::new();
     let mut totals: BTreeMap<&str, Totals> = BTreeMap::new();

@@ -170,8 +170,7 @@ impl<'d> Cubin<'d> {
             }
             if let Some((index, info)) = self.section_named(".nv.info") {
                 let own = |symbol: u32| self.symbols().get(symbol as usize).and_then(|symbol| symbol.section);
-                for record in self.attributes.iter().filter(|record| record.kind == AttributeType::REGCOUNT)
-                {
+                for record in self.attributes.iter().filter(|record| record.kind == AttributeType::REGCOUNT) {
                     let mut words = record.words();
                     if words.len() == 2 && words.next().and_then(own) == Some(plan.code.section) {
                         self.refuse_overlap(index, Some(plan.code))?;

@@ -19,6 +19,8 @@ pub(super) enum Token {
     Symbol,
     #[regex(r#""([^"\\\n]|\\[^\n])*""#)]
     Quoted,
+    #[regex(r"\[B[0-9-]{6}:R[^\]\n]*\]")]
+    Control,
     #[regex(r"[0-9][0-9A-Za-z]*")]
     Number,
     #[token("^")]
@@ -65,6 +67,7 @@ impl Token {
             Token::Label => "a block label",
             Token::Symbol => "a symbol",
             Token::Quoted => "a quoted name",
+            Token::Control => "control fields",
             Token::Number => "a number",
             Token::Caret => "`^`",
             Token::Dollar => "`$`",

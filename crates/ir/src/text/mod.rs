@@ -24,13 +24,21 @@
 //! * `@P0` runs the instruction when the predicate is set, `@!P0` when it is clear. Numbers are decimal or `0x…`.
 //! * `!name` adds an effect: `branch`, `exit`, `ret`, `call`, `barrier`, `convergence`, `cross_lane`, `ordered`, `opaque`.
 //! * `raw(0x…)` and `text("…")` carry what a front-end keeps.
+//! * `[B--2---:R-:W0:Y:S04:a--]` in front of an instruction are its control fields, spelt as in listings: the scoreboards that it waits
+//!   for, those that it sets when its sources are read (`R`) and its result is there (`W`), `Y` to yield, stall cycles, and the operand
+//!   slots kept for reuse. They are bits of the machine word; `raw(0x…)` beside them has the other bits, and is left out when those are 0.
+//! * `slots(R4, -, R6:2)` names the registers in the operand slots `a`, `b` and `c` of an encoding, for banks and reuse.
+//! * `launch(entry, registers 32, threads 256, shared 4096)` behind a function's inputs is what a kernel declares: that the host can
+//!   launch it, registers of a thread, threads of a block, bytes of static shared memory. Each may be missing.
 //! * One instruction per line; `//` starts a comment. Names that are not plain words are written in quotes.
 
+mod annotations;
 mod error;
 mod lexer;
 mod parser;
 mod printer;
 
+pub use annotations::{Annotated, Annotations, Declared, Slots, has_control, uncontrolled};
 pub use error::ParseError;
-pub use parser::parse;
-pub use printer::{print, print_inst};
+pub use parser::{parse, parse_annotated};
+pub use printer::{print, print_annotated, print_bare, print_inst};

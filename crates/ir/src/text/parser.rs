@@ -1,5 +1,6 @@
 //! The parser: recursive descent without recursion (nothing nests), one function per line of the grammar.
 
+use super::annotations::{Annotated, Annotations, Declared, Slots};
 use super::error::ParseError;
 use super::lexer::Token;
 use super::printer::FLAG_NAMES;
@@ -8,6 +9,7 @@ use crate::lane::{Lane, RegClass, Span};
 use crate::operand::{AccessFlags, MemAccess, Operand, Space};
 use logos::Logos;
 use rustc_hash::FxHashMap;
+use sassafras_control::{RawControl, volta};
 use std::ops::Range;
 
 /// How many operands an instruction may have on one side.
@@ -15,6 +17,12 @@ const MAX_OPERANDS: usize = 255;
 
 /// Parses a text. Stops at the first error. The result is not verified yet; see [`crate::verify`].
 pub fn parse(source: &str) -> Result<Module, ParseError> {
+    let functions = parse_annotated(source)?.into_iter().map(|annotated| annotated.function).collect();
+    Ok(Module { functions })
+}
+
+/// As [`parse`], with what the text says of machine code beside the IR.
+pub fn parse_annotated(source: &str) -> Result<Vec<Annotated>, ParseError> {
     if u32::try_from(source.len()).is_err() {
         return Err(ParseError::new(source, 0..0, "the text is longer than 4 GiB"));
     }
@@ -32,14 +40,14 @@ pub fn parse(source: &str) -> Result<Module, ParseError> {
             }
         }
     }
-    let mut parser = Parser { source, tokens, at: 0 };
-    let mut module = Module::default();
+    let mut parser = Parser { source, tokens, at: 0, slots: Vec::new() };
+    let mut functions = Vec::new();
     loop {
         parser.skip_newlines();
         if parser.peek() == Token::End {
-            return Ok(module);
+            return Ok(functions);
         }
-        module.functions.push(parser.function()?);
+        functions.push(parser.function()?);
     }
 }
 
@@ -49,6 +57,8 @@ struct Parser<'a> {
     source: &'a str,
     tokens: Vec<(Token, u32, u32)>,
     at: usize,
+    /// Of the instructions of the function so far.
+    slots: Vec<Slots>,
 }
 
 /// Blocks by name, and where each was first named without having been defined yet.
@@ -150,7 +160,7 @@ impl<'a> Parser<'a> {
         self.quoted()
     }
 
-    fn function(&mut self) -> Result<Function> {
+    fn function(&mut self) -> Result<Annotated> {
         if self.peek() != Token::Word || self.text() != "func" {
             return self.expected("`func`");
         }
@@ -167,6 +177,7 @@ impl<'a> Parser<'a> {
             }
             self.expect(Token::CloseParen)?;
         }
+        let declared = self.declared()?;
         self.expect(Token::OpenBrace)?;
         self.expect(Token::Newline)?;
         let labels = self.declare_blocks(&mut f)?;
@@ -179,7 +190,8 @@ impl<'a> Parser<'a> {
                     if self.peek() != Token::End {
                         self.expect(Token::Newline)?;
                     }
-                    return Ok(f);
+                    let slots = std::mem::take(&mut self.slots);
+                    return Ok(Annotated { function: f, annotations: Annotations { slots, declared } });
                 }
                 Token::Label | Token::Caret => {
                     let name = self.tail(Token::Label, Token::Caret)?;
@@ -194,6 +206,36 @@ impl<'a> Parser<'a> {
                 },
             }
         }
+    }
+
+    /// `launch(entry, registers 32, threads 256, shared 4096)`, of which each part may be missing.
+    fn declared(&mut self) -> Result<Declared> {
+        let mut declared = Declared::default();
+        if self.peek() != Token::Word || self.text() != "launch" {
+            return Ok(declared);
+        }
+        self.at += 1;
+        self.expect(Token::OpenParen)?;
+        loop {
+            let span = self.span();
+            let name = self.expect(Token::Word)?;
+            let number = if name == "entry" { 0 } else { self.integer()? };
+            match (name, u32::try_from(number), u64::try_from(number)) {
+                ("entry", _, _) => declared.entry = true,
+                ("registers", Ok(registers), _) => declared.registers = Some(registers),
+                ("threads", Ok(threads), _) => declared.threads = Some(threads),
+                ("shared", _, Ok(bytes)) => declared.shared = bytes,
+                _ => {
+                    return self
+                        .error_at(span, "`entry`, or one of registers, threads and shared and a number");
+                }
+            }
+            if self.accept(Token::Comma).is_none() {
+                break;
+            }
+        }
+        self.expect(Token::CloseParen)?;
+        Ok(declared)
     }
 
     /// Walks ahead over the body and makes its blocks, so that labels can be named before they stand.
@@ -229,6 +271,7 @@ impl<'a> Parser<'a> {
     }
 
     fn instruction(&mut self, f: &mut Function, block: Block, labels: &Labels) -> Result<()> {
+        let control = self.control()?;
         let guard = if self.accept(Token::At).is_some() {
             let negated = self.accept(Token::Bang).is_some();
             let span = self.span();
@@ -249,6 +292,7 @@ impl<'a> Parser<'a> {
         let mut uses = Vec::new();
         if !matches!(self.peek(), Token::Newline | Token::End | Token::Bang | Token::CloseBrace)
             && !self.at_payload()
+            && !self.at_list("slots")
         {
             self.operands(f, labels, &mut uses)?;
         }
@@ -261,7 +305,9 @@ impl<'a> Parser<'a> {
             self.expect(Token::Word)?;
             effects |= effect;
         }
-        let payload = if self.at_payload() { self.payload(f)? } else { Payload::None };
+        let slots = if self.at_list("slots") { self.slots()? } else { Slots::default() };
+        self.slots.push(slots);
+        let payload = self.word(f, control)?;
         if self.peek() != Token::End && self.peek() != Token::CloseBrace {
             self.expect(Token::Newline)?;
         }
@@ -281,9 +327,54 @@ impl<'a> Parser<'a> {
     }
 
     fn at_payload(&self) -> bool {
-        self.peek() == Token::Word
-            && self.peek_at(1) == Token::OpenParen
-            && matches!(self.text(), "raw" | "text")
+        self.at_list("raw") || self.at_list("text")
+    }
+
+    fn at_list(&self, name: &str) -> bool {
+        self.peek() == Token::Word && self.peek_at(1) == Token::OpenParen && self.text() == name
+    }
+
+    /// `[B------:R-:W0:Y:S04]`, if it is there.
+    fn control(&mut self) -> Result<Option<RawControl>> {
+        let span = self.span();
+        let Some(text) = self.accept(Token::Control) else { return Ok(None) };
+        match text[1..text.len() - 1].parse() {
+            Ok(control) => Ok(Some(control)),
+            Err(error) => self.error_at(span, format!("{error}")),
+        }
+    }
+
+    /// `slots(R4, -, R6:2)`: up to three.
+    fn slots(&mut self) -> Result<Slots> {
+        self.at += 2;
+        let mut slots = Slots::default();
+        for slot in &mut slots {
+            if self.accept(Token::Minus).is_none() {
+                *slot = Some(self.register("a register or `-`")?);
+            }
+            if self.accept(Token::Comma).is_none() {
+                break;
+            }
+        }
+        self.expect(Token::CloseParen)?;
+        Ok(slots)
+    }
+
+    /// What a front-end keeps; control fields are bits of the machine word.
+    fn word(&mut self, f: &mut Function, control: Option<RawControl>) -> Result<Payload> {
+        let span = self.span();
+        let payload = if self.at_payload() { self.payload(f)? } else { Payload::None };
+        match (control, payload) {
+            (None, payload) => Ok(payload),
+            (Some(control), Payload::None) => Ok(Payload::Word(volta::insert(0, control))),
+            (Some(control), Payload::Word(word)) if word & volta::MASK == 0 => {
+                Ok(Payload::Word(volta::insert(word, control)))
+            }
+            (Some(_), Payload::Word(_)) => {
+                self.error_at(span, "a raw word with control fields, which stand in front of it already")
+            }
+            (Some(_), Payload::Text(_)) => self.error_at(span, "source text has no control fields"),
+        }
     }
 
     fn payload(&mut self, f: &mut Function) -> Result<Payload> {

@@ -1,7 +1,9 @@
 //! The canonical spelling of a module.
 
+use super::annotations::{Annotations, Declared, Slots};
 use crate::function::{Effects, Function, Inst, Module, Payload};
 use crate::operand::{AccessFlags, MemAccess, Operand};
+use sassafras_control::volta;
 use std::fmt::{self, Write};
 
 /// Prints a module in the form that [`super::parse`] reads. Deterministic: equal modules print equal texts.
@@ -11,31 +13,47 @@ pub fn print(module: &Module) -> String {
         if i > 0 {
             out.push('\n');
         }
-        print_function(f, &mut out).expect("writing to a string");
+        print_function(f, &Annotations::default(), &mut out).expect("writing to a string");
     }
+    out
+}
+
+/// Prints a function with what is known of its machine code, in the form that [`super::parse_annotated`] reads.
+pub fn print_annotated(f: &Function, annotations: &Annotations) -> String {
+    let mut out = String::new();
+    print_function(f, annotations, &mut out).expect("writing to a string");
     out
 }
 
 /// Prints one instruction, without indentation or newline.
 pub fn print_inst(f: &Function, inst: Inst) -> String {
     let mut out = String::new();
-    write_inst(f, inst, &mut out).expect("writing to a string");
+    write_inst(f, inst, Slots::default(), &mut out).expect("writing to a string");
     out
 }
 
-fn print_function(f: &Function, out: &mut String) -> fmt::Result {
+/// As [`print_inst`], without control fields and what a front-end keeps.
+pub fn print_bare(f: &Function, inst: Inst) -> String {
+    let mut out = String::new();
+    write_bare(f, inst, &mut out).expect("writing to a string");
+    out
+}
+
+fn print_function(f: &Function, annotations: &Annotations, out: &mut String) -> fmt::Result {
     write!(out, "func {} {}", Word(&f.name), Word(&f.arch))?;
     if !f.inputs.is_empty() {
         out.push_str(" (");
         separated(out, &f.inputs, |out, span| write!(out, "{span}"))?;
         out.push(')');
     }
+    write_declared(annotations.declared, out)?;
     out.push_str(" {\n");
     for block in f.blocks() {
         writeln!(out, "^{}:", Tail(f.block_name(block)))?;
         for &inst in f.block_insts(block) {
             out.push_str("  ");
-            write_inst(f, inst, out)?;
+            let slots = annotations.slots.get(inst.as_u32() as usize).copied().unwrap_or_default();
+            write_inst(f, inst, slots, out)?;
             out.push('\n');
         }
     }
@@ -43,7 +61,49 @@ fn print_function(f: &Function, out: &mut String) -> fmt::Result {
     Ok(())
 }
 
-fn write_inst(f: &Function, inst: Inst, out: &mut String) -> fmt::Result {
+fn write_declared(declared: Declared, out: &mut String) -> fmt::Result {
+    let Declared { entry, registers, threads, shared } = declared;
+    let numbers = [
+        registers.map(|count| format!("registers {count}")),
+        threads.map(|count| format!("threads {count}")),
+        (shared > 0).then(|| format!("shared {shared}")),
+    ];
+    let parts: Vec<String> =
+        entry.then(|| "entry".to_owned()).into_iter().chain(numbers.into_iter().flatten()).collect();
+    match parts.is_empty() {
+        true => Ok(()),
+        false => write!(out, " launch({})", parts.join(", ")),
+    }
+}
+
+/// The control fields and the other bits of a word are written apart.
+fn write_inst(f: &Function, inst: Inst, slots: Slots, out: &mut String) -> fmt::Result {
+    let payload = f.inst(inst).payload;
+    let control = match payload {
+        Payload::Word(word) if word & volta::MASK != 0 => Some(volta::read(word)),
+        _ => None,
+    };
+    if let Some(control) = control {
+        write!(out, "[{control}] ")?;
+    }
+    write_bare(f, inst, out)?;
+    if let Some(last) = slots.iter().rposition(Option::is_some) {
+        out.push_str(" slots(");
+        separated(out, &slots[..=last], |out, slot| match slot {
+            Some(span) => write!(out, "{span}"),
+            None => out.write_char('-'),
+        })?;
+        out.push(')');
+    }
+    match payload {
+        Payload::None => Ok(()),
+        Payload::Word(word) if control.is_some() && word & !volta::MASK == 0 => Ok(()),
+        Payload::Word(word) => write!(out, " raw({:#x})", word & !volta::MASK),
+        Payload::Text(name) => write!(out, " text({})", Quoted(f.text(name))),
+    }
+}
+
+fn write_bare(f: &Function, inst: Inst, out: &mut String) -> fmt::Result {
     let data = f.inst(inst);
     if let Some(guard) = data.guard {
         write!(out, "@{}{} ", if guard.negated { "!" } else { "" }, guard.lane)?;
@@ -62,11 +122,7 @@ fn write_inst(f: &Function, inst: Inst, out: &mut String) -> fmt::Result {
             write!(out, " !{name}")?;
         }
     }
-    match data.payload {
-        Payload::None => Ok(()),
-        Payload::Word(word) => write!(out, " raw({word:#x})"),
-        Payload::Text(name) => write!(out, " text({})", Quoted(f.text(name))),
-    }
+    Ok(())
 }
 
 fn write_operand(f: &Function, operand: Operand, out: &mut String) -> fmt::Result {

@@ -3,8 +3,8 @@
 use crate::request::SubCore;
 use crate::strategy::{Candidates, Context, Described, Strategy};
 use rustc_hash::FxHashMap;
-use sassafras_problem::graph::{Graph, Node};
 use sassafras_ir::Span;
+use sassafras_problem::graph::{Graph, Node};
 
 /// Goal: few register reads, for code that is bound by register banks. Priorities:
 /// loads, which everything waits for; sources that are at hand from the instruction before; the longest path still to go;

@@ -2,8 +2,8 @@
 
 use crate::request::SubCore;
 use crate::strategy::{Candidates, Context, Described, Strategy};
-use sassafras_problem::graph::{Graph, Node};
 use sassafras_machine::dispatch::Pipe;
+use sassafras_problem::graph::{Graph, Node};
 
 /// Goal: a short iteration in the steady state of a loop, not in one pass. Priorities: the
 /// longest path still to go, into later iterations too; the pipe with most work; source order. Cost: one key per node.

@@ -28,7 +28,7 @@ pub fn break_dependences(
         (true, true) => Some(Half::Odd),
         (false, _) => None,
     };
-    let registers = subject.code.registers.filter(|_| !options.keep_registers).unwrap_or(0);
+    let registers = subject.launch.registers.filter(|_| !options.keep_registers).unwrap_or(0);
     let registers = registers.saturating_sub(Multiprocessor::of(subject.arch).withheld);
     let prepared = tepid::Code::new(&lifted.function, &lifted.sources, subject.arch);
     let Some(breaker) = Breaker::new(&prepared, registers, breaking, half) else { return Vec::new() };

@@ -42,7 +42,7 @@ impl Judge {
         subject: Subject<'_>,
         options: &Options,
     ) -> Judge {
-        let resident = options.launch.warps(subject.code, subject.arch);
+        let resident = subject.warps();
         let f = &lifted.function;
         let code = tepid::Code::new(f, &lifted.sources, subject.arch);
         let words = (0..f.inst_count()).map(|inst| word(f, Inst::from_u32(inst as u32))).collect();

@@ -7,7 +7,6 @@
 //! Only what stands without anything in the way is known, so that no reason has to be told twice; and whoever gets it checks it as if it
 //! had just been made. Cost: a hash of the words of every routine, and up to [`MOST_NUMBERS`] numbers.
 
-use super::Options;
 use super::propose::Subject;
 use super::settle::Proposal;
 use sassafras_ir::Effects;
@@ -106,13 +105,13 @@ impl Known {
 }
 
 /// Everything that the plan for a routine depends on, for one options.
-pub fn key(routine: &Routine, subject: Subject<'_>, options: &Options) -> Key {
+pub fn key(routine: &Routine, subject: Subject<'_>) -> Key {
     let f = &routine.lifted.function;
     let mut text = format!(
         "{} {:?} {} {}\n",
         subject.arch,
-        subject.code.registers,
-        options.launch.warps(subject.code, subject.arch),
+        subject.launch.registers,
+        subject.warps(),
         detect::is_named(subject.name)
     )
     .into_bytes();

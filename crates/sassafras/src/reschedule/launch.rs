@@ -1,8 +1,8 @@
 //! Goal: how many warps of a kernel a scheduler has at once, from what the cubin declares and what the user says.
 
 use sassafras_cubin::Code;
-use sassafras_machine::Arch;
-use sassafras_machine::multiprocessor::{Launch, Multiprocessor};
+use sassafras_ir::text::Declared;
+use sassafras_machine::multiprocessor::Launch;
 use std::str::FromStr;
 
 /// What is known about a launch. What it leaves out is taken from the cubin: registers, static shared memory, declared block size.
@@ -17,23 +17,27 @@ pub struct LaunchHint {
 }
 
 impl LaunchHint {
-    /// Warps of a kernel that each scheduler has at once.
-    pub fn warps(&self, code: &Code<'_>, arch: Arch) -> u32 {
-        Multiprocessor::of(arch).resident_warps(&self.launch(code))
-    }
-
     /// What is known of the launch of a kernel.
     pub fn launch(&self, code: &Code<'_>) -> Launch {
-        let declared = code.required_threads.or(code.max_threads);
-        let declared =
-            declared.map(|size| size.iter().fold(1u32, |all, &side| all.saturating_mul(side.max(1))));
+        self.with(declared(code))
+    }
+
+    /// What is known of the launch of a kernel that declares this.
+    pub fn with(&self, declared: Declared) -> Launch {
         Launch {
-            registers: code.registers,
-            threads: self.block.or(declared),
-            shared: code.shared_bytes.saturating_add(self.smem.unwrap_or(0)),
+            registers: declared.registers,
+            threads: self.block.or(declared.threads),
+            shared: declared.shared.saturating_add(self.smem.unwrap_or(0)),
             blocks: self.blocks_per_sm,
         }
     }
+}
+
+/// What the code of a section declares.
+pub fn declared(code: &Code<'_>) -> Declared {
+    let size = code.required_threads.or(code.max_threads);
+    let threads = size.map(|size| size.iter().fold(1u32, |all, &side| all.saturating_mul(side.max(1))));
+    Declared { entry: code.is_kernel(), registers: code.registers, threads, shared: code.shared_bytes }
 }
 
 impl FromStr for LaunchHint {

@@ -20,16 +20,19 @@ mod plan;
 mod propose;
 mod serial;
 mod settle;
+mod text;
 mod unproven;
 mod watched;
 
 pub use bisection::{Bisection, RoutineId, Unit};
 pub use kept::Kept;
-pub use launch::LaunchHint;
+pub use launch::{LaunchHint, declared};
 pub use memo::Memo;
 pub use options::{Control, Options};
 pub use orders::Orders;
 pub use outcome::{Change, Left, Outcome};
+pub(crate) use text::arch_of;
+pub use text::reschedule_text;
 
 use crate::bounds::{is_unusual, too_much};
 use crate::error::Error;

@@ -119,15 +119,26 @@ impl Outcome {
                 .collect(),
             _ => Vec::new(),
         };
-        let slot = image.sm.slot_bytes().unwrap_or(8);
-        let (stalls, scoreboards) = figures(&words);
+        let instructions = (code.bytes.len() / image.sm.slot_bytes().unwrap_or(8)) as u64;
+        Outcome::of_words((code.name, &image.sm.to_string()), (instructions, &words), edit, notes, kept)
+    }
+
+    /// From the name and architecture of some code, and its instructions with their words.
+    pub(super) fn of_words(
+        (name, arch): (&str, &str),
+        (instructions, words): (u64, &[u128]),
+        edit: Option<&CodeEdit>,
+        notes: Option<Notes>,
+        kept: Option<Kept>,
+    ) -> Outcome {
+        let (stalls, scoreboards) = figures(words);
         let (new_stalls, new_scoreboards) = edit.map_or((stalls, scoreboards), |edit| figures(&edit.words));
         let order = edit.map_or(&[][..], |edit| &edit.order);
         let notes = notes.unwrap_or_default();
         let mut outcome = Outcome {
-            name: code.name.to_owned(),
-            arch: image.sm.to_string(),
-            instructions: (code.bytes.len() / slot) as u64,
+            name: name.to_owned(),
+            arch: arch.to_owned(),
+            instructions,
             moved: order.iter().zip(0..).filter(|&(&from, to)| from != to).count() as u64,
             renamed: notes.renamed,
             blocks: notes.blocks,

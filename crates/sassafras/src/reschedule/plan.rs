@@ -59,12 +59,7 @@ pub fn plan(
     let program = Program::new(cubin).map_err(|error| Kept::Unknown(error.problem))?;
     refuse_long(cubin, code)?;
     let mut routines = program.lift(code).map_err(Kept::NotLifted)?;
-    let opaque = routines.iter().find_map(|routine| {
-        let f = &routine.lifted.function;
-        let mut insts = f.blocks().flat_map(|block| f.block_insts(block));
-        insts.find(|&&inst| f.inst(inst).effects.contains(Effects::OPAQUE)).map(|&inst| routine.offset(inst))
-    });
-    if let Some(offset) = opaque {
+    if let Some(offset) = routines.iter().find_map(opaque) {
         let section = cubin.sections()[code.section].name.to_owned();
         return Err(Kept::Opaque { section, offset });
     }
@@ -88,30 +83,9 @@ pub fn plan(
                 continue;
             }
             let name = routine.name.clone();
-            let unsearched = known.unsearched;
-            let subject = Subject { name: &name, id, arch: program.arch(), code, checked, unsearched };
-            let usable = Some(known).filter(|_| !checked && options.may_know());
-            let remade = remake_once(routine, subject, &places, (options, usable), (&mut notes, &watched))?;
-            let Some(fields) =
-                remade.filter(|_| options.watch.stop_after.is_none_or(|pass| pass == Pass::Write))
-            else {
-                continue;
-            };
-            if options.keep_orders {
-                notes.orders.push((name, written(&routine.lifted.function)));
-            }
-            // What came, from the routine's first slot on.
-            let slots = (routine.range.start / 16) as usize..(routine.range.end.div_ceil(16)) as usize;
-            let came = edit.words[slots.clone()].to_vec();
-            notes.units.extend(changed(routine, &came).map(|block| Unit { routine: id, block: Some(block) }));
-            notes.renamed += apply(routine, relative, &came, &mut edit)?;
-            if options.control == Control::Rebuild {
-                set_fields(routine, &fields, &mut edit);
-            }
-            watched.see_fields(Pass::Write, routine, &fields);
-            if edit.words[slots] != came || options.control == Control::Serial {
-                notes.units.push(Unit { routine: id, block: None });
-            }
+            let (launch, unsearched) = (options.launch.launch(code), known.unsearched);
+            let subject = Subject { name: &name, id, arch: program.arch(), launch, checked, unsearched };
+            put_in(routine, subject, &places, relative, (options, known), (&mut edit, &mut notes, &watched))?;
         }
     }
     if options.control == Control::Serial {
@@ -122,6 +96,81 @@ pub fn plan(
     }
     notes.dumps = watched.into_text();
     Ok(Planned { edit, notes })
+}
+
+/// As [`plan`], of a routine by itself, given as text: nothing outside points to places in it.
+pub fn plan_alone(
+    routine: &mut Routine,
+    subject: Subject<'_>,
+    (options, known): (&Options, &Known),
+    came: CodeEdit,
+) -> Result<Planned, Kept> {
+    let mut notes = Notes::default();
+    let mut edit = came;
+    if options.strategy.keeps() && options.control == Control::Keep {
+        return Ok(Planned { edit, notes });
+    }
+    if let Some(offset) = opaque(routine) {
+        return Err(Kept::Opaque { section: routine.name.clone(), offset });
+    }
+    refuse_tangled(routine)?;
+    let watched = Watched::new(options.watch, subject.arch);
+    let came = edit.clone();
+    if options.bisection.takes_routine(subject.id) {
+        watched.see(Pass::Lift, routine);
+        if !watched.stops(Pass::Lift) {
+            let places = Places { boundaries: Vec::new(), frames: Vec::new() };
+            let relative = Relative::new(subject.arch);
+            put_in(routine, subject, &places, relative, (options, known), (&mut edit, &mut notes, &watched))?;
+        }
+    }
+    if options.control == Control::Serial {
+        serial::rewrite(std::slice::from_ref(routine), &mut edit);
+    }
+    if options.watch.stop_after.is_some() {
+        (edit, notes) = (came, Notes::default());
+    }
+    notes.dumps = watched.into_text();
+    Ok(Planned { edit, notes })
+}
+
+/// The offset of the first instruction of a routine that is not understood.
+fn opaque(routine: &Routine) -> Option<u64> {
+    let f = &routine.lifted.function;
+    let mut insts = f.blocks().flat_map(|block| f.block_insts(block));
+    insts.find(|&&inst| f.inst(inst).effects.contains(Effects::OPAQUE)).map(|&inst| routine.offset(inst))
+}
+
+/// Plans a routine and puts what comes of it into the edit of its section.
+fn put_in(
+    routine: &mut Routine,
+    subject: Subject<'_>,
+    places: &Places,
+    relative: Relative,
+    (options, known): (&Options, &Known),
+    (edit, notes, watched): (&mut CodeEdit, &mut Notes, &Watched),
+) -> Result<(), Kept> {
+    let usable = Some(known).filter(|_| !subject.checked && options.may_know());
+    let remade = remake_once(routine, subject, places, (options, usable), (notes, watched))?;
+    let writes = options.watch.stop_after.is_none_or(|pass| pass == Pass::Write);
+    let Some(fields) = remade.filter(|_| writes) else { return Ok(()) };
+    if options.keep_orders {
+        notes.orders.push((subject.name.to_owned(), written(&routine.lifted.function)));
+    }
+    // What came, from the routine's first slot on.
+    let slots = (routine.range.start / 16) as usize..(routine.range.end.div_ceil(16)) as usize;
+    let came = edit.words[slots.clone()].to_vec();
+    let changed = changed(routine, &came);
+    notes.units.extend(changed.map(|block| Unit { routine: subject.id, block: Some(block) }));
+    notes.renamed += apply(routine, relative, &came, edit)?;
+    if options.control == Control::Rebuild {
+        set_fields(routine, &fields, edit);
+    }
+    watched.see_fields(Pass::Write, routine, &fields);
+    if edit.words[slots] != came || options.control == Control::Serial {
+        notes.units.push(Unit { routine: subject.id, block: None });
+    }
+    Ok(())
 }
 
 /// A section with more code than any function has stays as it came.
@@ -160,7 +209,7 @@ fn remake_once(
     let Some(known) = known else {
         return Ok(remake(routine, subject, places, options, (notes, watched))?.fields);
     };
-    let key = known::key(routine, subject, options);
+    let key = known::key(routine, subject);
     if let Some(remade) = known.get(&key)
         && repeat(routine, &remade, subject, places, options)
     {

@@ -3,10 +3,9 @@
 use super::kept::Kept;
 use super::settle::Proposal;
 use super::{Options, RoutineId, anti};
-use sassafras_cubin::Code;
 use sassafras_ir::{Block, Function, Inst};
 use sassafras_machine::Arch;
-use sassafras_machine::multiprocessor::Multiprocessor;
+use sassafras_machine::multiprocessor::{Launch, Multiprocessor};
 use sassafras_passes::{Options as ListOptions, reorder_function};
 use sassafras_sass::Lifted;
 use sassafras_tepid as tepid;
@@ -22,12 +21,19 @@ pub struct Subject<'a> {
     pub id: RoutineId,
     /// For which architecture.
     pub arch: Arch,
-    /// Its section.
-    pub code: &'a Code<'a>,
+    /// How it is launched, as far as that is known.
+    pub launch: Launch,
     /// Every attempt is checked as what is written will be.
     pub checked: bool,
     /// Whether nothing is searched.
     pub unsearched: bool,
+}
+
+impl Subject<'_> {
+    /// Warps that each scheduler has at once.
+    pub fn warps(&self) -> u32 {
+        Multiprocessor::of(self.arch).resident_warps(&self.launch)
+    }
 }
 
 /// What is to be done with a routine, and so which of its control fields are made anew: one that no better order was found for keeps
@@ -77,12 +83,12 @@ pub fn propose(
 
 /// Orders by the model of the machine: the best, or those of one strategy.
 fn search(lifted: &Lifted, original: &tepid::Original, subject: Subject<'_>, options: &Options) -> Made {
-    let Subject { name, id, arch, code, .. } = subject;
+    let Subject { name, id, arch, launch, .. } = subject;
     let withheld = Multiprocessor::of(arch).withheld;
-    let count = code.registers.filter(|_| !options.keep_registers);
+    let count = launch.registers.filter(|_| !options.keep_registers);
     let registers = count.unwrap_or(0).saturating_sub(withheld);
     let strategy = Some(options.strategy).filter(|strategy| !strategy.is_contest());
-    let model = options.model.for_warps(options.launch.warps(code, arch));
+    let model = options.model.for_warps(subject.warps());
     let mut settings = Settings { registers, strategy, ..model };
     if subject.unsearched {
         settings.evaluations = 0;

@@ -214,7 +214,7 @@ impl Compared<'_, '_> {
 }
 
 /// The fields of the registers that may get other names.
-fn register_fields(inst: &Decoded, may_rename: impl Fn(RegClass) -> bool) -> u128 {
+pub(super) fn register_fields(inst: &Decoded, may_rename: impl Fn(RegClass) -> bool) -> u128 {
     let guard = inst.guard().filter(|guard| may_rename(guard.lane.class())).map_or(0, |_| GUARD);
     let field = |reg: &RegOperand| reg.field.filter(|_| may_rename(reg.span.class()));
     inst.registers().iter().filter_map(field).fold(guard, |mask, bits| mask | bits.set(0, u64::MAX))

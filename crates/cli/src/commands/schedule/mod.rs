@@ -5,7 +5,7 @@ mod ptx;
 
 use super::LatencyArgument;
 use crate::failure::{Failure, of_library};
-use crate::input::{Binary, Input, SelectionArguments, Text};
+use crate::input::{Binary, Input, SelectionArguments, Text, is_selected};
 use crate::job::JobArguments;
 use crate::knobs::{unknown_latency, warn_rescheduling};
 use crate::output;
@@ -14,13 +14,15 @@ use crate::strategy;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use rayon::prelude::*;
-use sassafras::reschedule::{Bisection, Change, Counted, Outcome, Rescheduled, reschedule_with};
+use sassafras::reschedule::{
+    Bisection, Change, Counted, Outcome, Rescheduled, reschedule_text, reschedule_with,
+};
 use sassafras_analyze::compare::Comparison;
 use sassafras_cubin::ContainerKind;
-use sassafras_ir::text::print;
+use sassafras_ir::text::print_annotated;
 use sassafras_knobs::KnobSet;
-use sassafras_list::registry::{self, Entry, Input as Takes};
 use sassafras_list::Direction;
+use sassafras_list::registry::{self, Entry, Input as Takes};
 use sassafras_passes::{Figures, FunctionReport, Options, Pass, Watch, schedule_function};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -36,7 +38,7 @@ use std::path::PathBuf;
 /// For PTX, the instructions of each block get another order and everything else of the text stays. `auto` takes the best by
 /// estimate of seven list schedulers and the order that came; it never calls ptxas.
 ///
-/// For binaries, every control field of a kernel whose order changes is computed anew: stalls, yield, scoreboards, waits and
+/// Text IR with control fields is machine code, and scheduled as that of a binary is. For binaries, every control field of a kernel whose order changes is computed anew: stalls, yield, scoreboards, waits and
 /// reuse. `original` writes the code back as it is, or with `--control rebuild` in its order with fields of our own; `shuffle`
 /// gives a random legal order, for tests. In a library or executable where new code does not fit, since it compresses less well,
 /// fatbinaries get a new place behind the last segment: the file grows.
@@ -180,6 +182,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         ..arguments.job.list_options(unknown_latency(&knobs)?, &knobs, default)
     };
     let (name, kind, strategy) = match &input {
+        Input::Text(input) if input.is_machine_code() => {
+            (&*input.name, "binary", arguments.job.for_binaries().name)
+        }
         Input::Text(input) => (&*input.name, "text", options.strategy.name),
         Input::Ptx(input) => (&*input.name, "ptx", options.strategy.name),
         Input::Binary(input) => (&*input.name, "binary", arguments.job.for_binaries().name),
@@ -187,6 +192,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     arguments.refuse_unread(name, kind, strategy)?;
     warn_rescheduling(&knobs, kind, strategy);
     match input {
+        Input::Text(input) if input.is_machine_code() => machine_text(arguments, &options, &input, knobs),
         Input::Text(input) => text(arguments, &options, input),
         Input::Ptx(input) => ptx::run(arguments, &options, knobs, input),
         Input::Binary(input) => binary(arguments, &options, &input, knobs),
@@ -221,6 +227,7 @@ fn watches(arguments: &Arguments) -> bool {
 /// The passes that the user wants to watch, of those that the input goes through.
 fn watch(arguments: &Arguments, input: &Input) -> Result<Watch> {
     let (name, takes) = match input {
+        Input::Text(input) if input.is_machine_code() => (input.name.as_str(), Takes::Binary),
         Input::Text(input) => (input.name.as_str(), Takes::Text),
         Input::Ptx(input) => (input.name.as_str(), Takes::Ptx),
         Input::Binary(input) => (input.name.as_str(), Takes::Binary),
@@ -267,21 +274,25 @@ fn text(arguments: &Arguments, options: &Options, mut input: Text) -> Result<()>
     options.terms.budget = arguments.registers.map_or(options.terms.budget, i64::from);
     let options = &options;
     // All results first: of several errors the one reported is the first in the file, not the first in time.
-    let results: Vec<_> = (input.module.functions.par_iter_mut())
-        .filter(|f| selection.takes_name(&f.name) && selection.takes_arch(&f.arch))
+    let results: Vec<_> = (input.functions.par_iter_mut())
+        .map(|text| &mut text.function)
+        .filter(|f| is_selected(f, selection))
         .map(|f| schedule_function(f, options))
         .collect();
     let reports = (results.into_iter().collect::<Result<Vec<_>, _>>())
         .map_err(|error| Failure::Wrong(format!("{}: {error}", input.name)))?;
     let mut dumps: String = reports.iter().map(|report| report.dumps.as_str()).collect();
-    for f in input.module.functions.iter().filter(|f| reports.iter().any(|report| report.name == f.name)) {
+    for f in (input.functions.iter().map(|text| &text.function))
+        .filter(|f| reports.iter().any(|report| report.name == f.name))
+    {
         dumps += &options.watch.dump_ir(Pass::Print, f);
     }
     if print_watched(arguments, &dumps)? {
         return Ok(());
     }
     if let Some(path) = &arguments.output {
-        output::write_file(path, print(&input.module).as_bytes())?;
+        let texts = input.functions.iter().map(|text| print_annotated(&text.function, &text.annotations));
+        output::write_file(path, texts.collect::<Vec<_>>().join("\n").as_bytes())?;
     }
     if to_stdout(arguments) {
         return Ok(());
@@ -324,13 +335,98 @@ fn refuse_binary_options(arguments: &Arguments, name: &str, takes: Takes) -> Res
     }
 }
 
+/// Text with control fields: scheduled as binaries are.
+fn machine_text(arguments: &Arguments, list: &Options, input: &Text, knobs: KnobSet) -> Result<()> {
+    refuse_list_options(arguments, &input.name)?;
+    let job = &arguments.job;
+    for (option, given) in [("--explain", arguments.explain), ("--keep-capsules", job.keep_capsules)] {
+        if given {
+            bail!("{}: `{option}` is for binaries", input.name);
+        }
+    }
+    let bisection = Bisection::new(arguments.only_blocks.clone(), arguments.cutoff);
+    let mut options = job.options(&input.name, &arguments.selection, list, knobs, bisection)?;
+    options.keep_orders |= arguments.orders_out.is_some();
+    options.watch = list.watch;
+    input.check(&options.selection)?;
+    let work = || reschedule_text(&input.functions, &options);
+    let done =
+        job.install(arguments.cutoff.map(|_| 1), work)?.map_err(|error| of_library(&input.name, error))?;
+    let bytes: usize = (input.functions.iter())
+        .map(|text| print_annotated(&text.function, &text.annotations).len() + 1)
+        .sum();
+    if print_watched(arguments, &dumps(arguments, &done))? {
+        return Ok(());
+    }
+    write(arguments, &options, &input.name, &done)?;
+    if to_stdout(arguments) {
+        return Ok(());
+    }
+    report(arguments, &input.name, bytes.saturating_sub(1) as u64, &done, None)
+}
+
+/// Options that mean nothing for machine code.
+fn refuse_list_options(arguments: &Arguments, name: &str) -> Result<()> {
+    for (option, given) in [("--trace", arguments.trace), ("--registers", arguments.registers.is_some())] {
+        if given {
+            bail!("{name}: `{option}` is for PTX and the text IR without control fields");
+        }
+    }
+    Ok(())
+}
+
+/// What was seen of kernels after passes; where nothing is written, why some were not seen.
+fn dumps(arguments: &Arguments, done: &Rescheduled) -> String {
+    let mut dumps: String = done.outcomes.iter().map(|outcome| outcome.dumps.as_str()).collect();
+    if arguments.stop_after.is_some() {
+        let kept = done.outcomes.iter().filter_map(|outcome| Some((&outcome.name, outcome.kept.as_ref()?)));
+        dumps.extend(kept.map(|(name, why)| format!("{name}: kept: {why}\n")));
+    }
+    dumps
+}
+
+/// Writes the files that are asked for.
+fn write(arguments: &Arguments, options: &sassafras::Options, name: &str, done: &Rescheduled) -> Result<()> {
+    if options.strategy.is_given() {
+        options.orders.check(&done.outcomes).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+    }
+    if let Some(path) = &arguments.output {
+        output::write_file_like(path, &done.bytes, arguments.input.as_deref())?;
+    }
+    if let Some(path) = &arguments.orders_out {
+        let text: String = done.outcomes.iter().map(|outcome| outcome.orders.as_str()).collect();
+        output::write_file(path, text.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Says what became of kernels, of a file that had so many bytes.
+fn report(
+    arguments: &Arguments,
+    name: &str,
+    before: u64,
+    done: &Rescheduled,
+    explained: Option<&[Comparison]>,
+) -> Result<()> {
+    let strategy = arguments.job.for_binaries();
+    if arguments.json {
+        return output::print_json(&BinaryReport {
+            schema: 1,
+            input: name,
+            strategy: strategy.name,
+            size: Change { before, after: done.bytes.len() as u64 },
+            used_up: done.used_up,
+            unsearched: done.unsearched,
+            kernels: &done.outcomes,
+            explained,
+        });
+    }
+    output::print(&outcomes(name, strategy.name, done)?)?;
+    output::print(&explain::text(explained.unwrap_or_default()))
+}
+
 fn binary(arguments: &Arguments, list: &Options, input: &Binary, knobs: KnobSet) -> Result<()> {
-    if arguments.trace {
-        bail!("{}: `--trace` is for PTX and the text IR", input.name);
-    }
-    if arguments.registers.is_some() {
-        bail!("{}: `--registers` is for PTX and the text IR", input.name);
-    }
+    refuse_list_options(arguments, &input.name)?;
     let bisection = Bisection::new(arguments.only_blocks.clone(), arguments.cutoff);
     let job = &arguments.job;
     let mut options = job.options(&input.name, &arguments.selection, list, knobs, bisection)?;
@@ -345,25 +441,10 @@ fn binary(arguments: &Arguments, list: &Options, input: &Binary, knobs: KnobSet)
     let bytes = input.bytes()?;
     let work = || reschedule_with(bytes, &options, &Bar::new(&input.name));
     let done = job.install(most, work)?.map_err(|error| of_library(&input.name, error))?;
-    let strategy = job.for_binaries();
-    let mut dumps: String = done.outcomes.iter().map(|outcome| outcome.dumps.as_str()).collect();
-    if arguments.stop_after.is_some() {
-        let kept = done.outcomes.iter().filter_map(|outcome| Some((&outcome.name, outcome.kept.as_ref()?)));
-        dumps.extend(kept.map(|(name, why)| format!("{name}: kept: {why}\n")));
-    }
-    if print_watched(arguments, &dumps)? {
+    if print_watched(arguments, &dumps(arguments, &done))? {
         return Ok(());
     }
-    if options.strategy.is_given() {
-        options.orders.check(&done.outcomes).map_err(|error| anyhow::anyhow!("{}: {error}", input.name))?;
-    }
-    if let Some(path) = &arguments.output {
-        output::write_file_like(path, &done.bytes, arguments.input.as_deref())?;
-    }
-    if let Some(path) = &arguments.orders_out {
-        let text: String = done.outcomes.iter().map(|outcome| outcome.orders.as_str()).collect();
-        output::write_file(path, text.as_bytes())?;
-    }
+    write(arguments, &options, &input.name, &done)?;
     if to_stdout(arguments) {
         return Ok(());
     }
@@ -371,20 +452,10 @@ fn binary(arguments: &Arguments, list: &Options, input: &Binary, knobs: KnobSet)
         true => Some(explain::changed(&input.name, bytes, &done, options.launch)?),
         false => None,
     };
+    report(arguments, &input.name, bytes.len() as u64, &done, explained.as_deref())?;
     if arguments.json {
-        return output::print_json(&BinaryReport {
-            schema: 1,
-            input: &input.name,
-            strategy: strategy.name,
-            size: Change { before: bytes.len() as u64, after: done.bytes.len() as u64 },
-            used_up: done.used_up,
-            unsearched: done.unsearched,
-            kernels: &done.outcomes,
-            explained: explained.as_deref(),
-        });
+        return Ok(());
     }
-    output::print(&outcomes(&input.name, strategy.name, &done)?)?;
-    output::print(&explain::text(explained.as_deref().unwrap_or_default()))?;
     if done.unsearched {
         output::print(
             "nothing was searched: the file stands for more code than files do; give its images decompressed\n",
