@@ -41,5 +41,4 @@ fn every_text_of_the_corpus_assembles_to_its_word() {
         .collect();
     assert!(asked.len() > 50_000, "{} words", asked.len());
     assert!(other.is_empty(), "{} of {}: {:#?}", other.len(), asked.len(), &other[..other.len().min(20)]);
-    println!("{} distinct words", asked.len());
 }

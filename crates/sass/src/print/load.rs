@@ -82,6 +82,9 @@ impl Template {
     }
 }
 
+/// Opcodes and numbers of templates, by mnemonic.
+type ByMnemonic = HashMap<Box<str>, Vec<(u16, u16)>>;
+
 /// One family's templates, reachable by opcode.
 #[derive(Debug)]
 pub(super) struct Family {
@@ -89,7 +92,7 @@ pub(super) struct Family {
     /// Those of opcode `i` are `first[i]..first[i + 1]`.
     first: Vec<u16>,
     /// By mnemonic, modifiers left out: opcodes and templates, made when they are first asked for.
-    named: OnceLock<HashMap<Box<str>, Vec<(u16, u16)>>>,
+    named: OnceLock<ByMnemonic>,
 }
 
 impl Family {
@@ -104,7 +107,7 @@ impl Family {
     /// The templates whose text starts with a mnemonic, each with its opcode.
     pub fn named(&self, mnemonic: &str) -> Vec<(u16, &Template)> {
         let named = self.named.get_or_init(|| {
-            let mut named: HashMap<Box<str>, Vec<(u16, u16)>> = HashMap::new();
+            let mut named = ByMnemonic::new();
             for (opcode, range) in (0..).zip(self.first.windows(2)) {
                 for at in range[0]..range[1] {
                     let name = self.templates[usize::from(at)].mnemonic();
