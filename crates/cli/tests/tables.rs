@@ -52,7 +52,7 @@ fn every_architecture_lists_classes_opcodes_units_and_warps() {
 #[test]
 fn knobs_have_the_documented_fields() {
     let listing = json(&["knobs", "--json"]);
-    assert_eq!(listing["schema"], 1);
+    assert_eq!(listing["schema"], 2);
     let knobs = listing["knobs"].as_array().expect("a list");
     for knob in knobs {
         for field in ["name", "default", "type", "range", "seed", "used_by"] {
