@@ -196,11 +196,6 @@ const fn is_same(one: &str, other: &str) -> bool {
     at == one.len() && at == other.len()
 }
 
-/// Those that take some input.
-pub fn that_take(input: Input) -> impl Iterator<Item = &'static Entry> {
-    STRATEGIES.iter().filter(move |entry| entry.takes(input))
-}
-
 /// The contestants of a contest.
 pub fn contestants(contest: Contest) -> impl Iterator<Item = &'static Entry> {
     STRATEGIES.iter().filter(move |entry| entry.is_block() && entry.takes_part(contest))

@@ -1,6 +1,6 @@
 //! Scheduling of whole PTX modules.
 
-use sassafras_list::registry::{self, Entry, Input};
+use sassafras_list::registry::{self, Entry, Input, STRATEGIES};
 use sassafras_passes::Options;
 use sassafras_passes::ptx::schedule_ptx;
 use sassafras_ptx::Module;
@@ -15,7 +15,7 @@ fn scheduled(source: &str, strategy: &str, change: impl Fn(&mut Options)) -> Str
 }
 
 fn all() -> impl Iterator<Item = &'static Entry> {
-    registry::that_take(Input::Ptx)
+    STRATEGIES.iter().filter(|entry| entry.takes(Input::Ptx))
 }
 
 fn kernel(body: &str) -> String {

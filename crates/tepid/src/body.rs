@@ -142,11 +142,6 @@ impl Body {
 }
 
 impl NodeFacts {
-    /// Cycles of the pipe that it keeps longest, wide accesses counted as several; one for an instruction without.
-    pub fn cycles_of_pipe(&self) -> u16 {
-        self.pipes.iter().map(|&(_, cycles)| cycles).max().unwrap_or(0).max(1)
-    }
-
     /// Looks an instruction up.
     pub fn new(code: &Code<'_>, inst: Inst, sm: &Multiprocessor) -> NodeFacts {
         let f = code.f;
