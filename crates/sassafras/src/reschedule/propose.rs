@@ -83,16 +83,16 @@ pub fn propose(
 
 /// Orders by the model of the machine: the best, or those of one strategy.
 fn search(lifted: &Lifted, original: &tepid::Original, subject: Subject<'_>, options: &Options) -> Made {
+    if subject.unsearched {
+        return Made::Nothing;
+    }
     let Subject { name, id, arch, launch, .. } = subject;
     let withheld = Multiprocessor::of(arch).withheld;
     let count = launch.registers.filter(|_| !options.keep_registers);
     let registers = count.unwrap_or(0).saturating_sub(withheld);
     let strategy = Some(options.strategy).filter(|strategy| !strategy.is_contest());
     let model = options.model.for_warps(subject.warps());
-    let mut settings = Settings { registers, strategy, ..model };
-    if subject.unsearched {
-        settings.evaluations = 0;
-    }
+    let settings = Settings { registers, strategy, ..model };
     let prepared = tepid::Code::new(&lifted.function, &lifted.sources, arch);
     let choose = || {
         let cutlass = CutlassPlan::of(&prepared, name, &options.knobs);
