@@ -21,7 +21,7 @@ use sassafras_testkit::rng::Rng;
 use std::collections::BTreeSet;
 
 /// Random blocks per strategy.
-const BLOCKS: u64 = 4_000;
+const BLOCKS: u64 = 10_000;
 
 struct Case {
     graph: Graph,
