@@ -22,7 +22,7 @@ pub const UNPACKED_RATIO: u64 = 64;
 /// A megabyte.
 pub const SMALL_FILE: u64 = 1 << 20;
 
-/// In files that stand for more than so many times their size no orders are searched for: two more than any of those libraries.
+/// Files that stand for more than so many times their size stay as they came where orders would be searched for: two more than any of those libraries.
 pub const SEARCHED_RATIO: u64 = 16;
 
 /// Whether a file of `size` bytes stands for more with these images than any is known to: that is more than a megabyte, and more than
